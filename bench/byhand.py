@@ -15,7 +15,7 @@ from typing import Any
 from bench.rows import MeasurementFailed
 from linewatt.features.lab.processes import listens
 from linewatt.store import raw
-from linewatt.store.write import RAW, trial_dir
+from linewatt.store.write import RAW_FOLDER, trial_dir
 
 _LISTEN_LIMIT_S = 5.0
 _LOOK_S = 0.002
@@ -51,7 +51,7 @@ class Run:
 
 def commands_of(result: Path, namespaces: Mapping[str, str], trial: int = 1) -> Commands:
     """What linewatt ran in a trial of a result, word by word; ``namespaces`` by host."""
-    listed = json.loads(raw.texts(trial_dir(result, trial) / RAW)["commands.json"])
+    listed = json.loads(raw.raw_texts(trial_dir(result, trial) / RAW_FOLDER)["commands.json"])
     (server,) = [one for one in listed if "--server" in one["argv"]]
     (client,) = [one for one in listed if "--client" in one["argv"]]
     return Commands(

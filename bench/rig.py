@@ -148,7 +148,7 @@ class Rig:
 
     def _finished(self, campaign: Path, status: int, said: str, times: tuple[float, float]) -> Finished:
         paths = sorted(self._results(campaign).glob("*/manifest.json"))
-        result = read.load(paths[-1].parent) if paths else None
+        result = read.load_result(paths[-1].parent) if paths else None
         if status != 0 or result is None or not result.trials:
             words = " | ".join(line for line in said.splitlines()[-4:] if line.strip())
             raise MeasurementFailed(f"linewatt run came to no result: {words or 'it said nothing'}")

@@ -123,7 +123,7 @@ def write(root: Path, shape: Shape = Shape()) -> tuple[Path, Truth]:
     """The result below ``root``, and the truth of it: simulated once, and copied from then on."""
     kept, truth = _simulated(shape)
     result = _begun(root, shape)
-    own, others = (path / sums.NAME for path in (result, kept))
+    own, others = (path / sums.SUMS_FILE for path in (result, kept))
     for path in kept.iterdir():
         if path.is_dir():
             shutil.copytree(path, result / path.name, dirs_exist_ok=True)

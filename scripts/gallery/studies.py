@@ -22,7 +22,7 @@ from linewatt.features.tables.view import view
 from linewatt.report.charts.figure import Figure
 from linewatt.report.trials.digest import digest
 from linewatt.report.trials.sections import page_sections
-from linewatt.store.read import Result, load
+from linewatt.store.read import Result, load_result
 from linewatt.store.write import ImportedTrial, imported_manifest, write_imported
 
 TABLES = Path(__file__).resolve().parents[2] / "docs" / "published"
@@ -68,7 +68,7 @@ def read(name: str, root: Path) -> Read:
     text, without_trials = path.read_text(encoding="utf-8"), None if kind.trials else kind.name
     head = (name, path.name, text, STAMP_S)
     manifest = imported_manifest(*head, found.trials, found.hosts, found.factors, without_trials)
-    result = load(write_imported(root, manifest, map(ImportedTrial, found.trials)))
+    result = load_result(write_imported(root, manifest, map(ImportedTrial, found.trials)))
     return Read(table, derived, result, _figures(result))
 
 

@@ -91,7 +91,7 @@ def experiment_page(_: Path) -> str:
 
 def soak_page_of(root: Path) -> str:
     shape = Shape(duration_s=420, kill_at=150, away_s=60, drops_at=220, lost_client=("c3", 330, 390))
-    return soak_page.render(soaks.digest(read.load(write(root, shape)[0])))
+    return soak_page.render(soaks.digest(read.load_result(write(root, shape)[0])))
 
 
 def comparison(_: Path) -> str:

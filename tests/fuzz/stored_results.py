@@ -151,9 +151,9 @@ def _as_written(root: Path) -> Callable[[dict[str, Any]], None]:
 
 
 def _list_sums(path: Path) -> None:
-    files = sorted(one for one in path.rglob("*") if one.is_file() and one.name != sums.NAME)
-    digests = {one.relative_to(path).as_posix(): sums.of_file(one) for one in files}
-    (path / sums.NAME).write_bytes(sums.lines(digests))
+    files = sorted(one for one in path.rglob("*") if one.is_file() and one.name != sums.SUMS_FILE)
+    digests = {one.relative_to(path).as_posix(): sums.sha256_of_file(one) for one in files}
+    (path / sums.SUMS_FILE).write_bytes(sums.lines(digests))
 
 
 @cache

@@ -99,7 +99,7 @@ def test_a_packed_file_of_anything_is_read_or_refused(tar: bytes, is_packed: boo
     with tempfile.TemporaryDirectory(dir=results().parent) as folder, survived("stored: a pack"):
         pack = Path(folder) / "raw.tar.gz"
         pack.write_bytes(gzip.compress(tar, 1) if is_packed else tar)
-        raw.texts(pack.with_name("raw"))
+        raw.raw_texts(pack.with_name("raw"))
 
 
 def _commands(name: str) -> tuple[tuple[str, ...], ...]:
@@ -134,7 +134,7 @@ def test_a_damaged_file_of_a_result_is_named_and_whoever_reads_it_goes_on_or_say
             assert all(one in said or one == wanted for one in (LEVELS, SOAK)), "a damaged one hides another"
         with survived("stored: verify"):
             said = check_command("verify", name.split("/")[0], "--results", str(root))
-            assert not is_another or name.partition("/")[2] in said or name.endswith(sums.NAME)
+            assert not is_another or name.partition("/")[2] in said or name.endswith(sums.SUMS_FILE)
 
 
 async def _unreachable(spec: HostSpec, *_: object) -> Host:

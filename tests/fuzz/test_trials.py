@@ -60,7 +60,7 @@ def check_stored(given: Given, what: str) -> None:
         write_trial(Path(folder), trial, measured.series, measured.raw)
         (directory,) = trial_dirs(Path(folder))
         assert text_of(read_trial(directory)) == text_of(trial)
-        files = raw.texts(directory / "raw")
+        files = raw.raw_texts(directory / "raw")
         assert files == measured.raw
         run_record.read(files[run_record.NAME], files, given.setup.hosts, Iperf3())
         for name, text in files.items():

@@ -136,7 +136,7 @@ class Bench:
     def trials(self) -> list[dict[str, Any]]:
         """As readers get them: what its end made again of a first trial counts."""
         folders = [path.parent.name for path in sorted(self.result.glob("trials/*/trial.json"))]
-        found = [json.loads(Path(file).read_text()) for file in derived.files(self.result, folders)]
+        found = [json.loads(Path(file).read_text()) for file in derived.derived_files(self.result, folders)]
         for trial in found:
             valid("trial", trial)
         return found

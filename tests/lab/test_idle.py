@@ -21,7 +21,7 @@ from linewatt.features.lab.system import search_path
 from linewatt.model import Window
 from linewatt.sensors.power.dynamics import TOO_SHORT
 from linewatt.sensors.registry import SENSORS
-from linewatt.store.read import Result, load
+from linewatt.store.read import Result, load_result
 
 pytestmark = [
     pytest.mark.lab,
@@ -72,7 +72,7 @@ def test_watts_above_idle_are_what_the_model_gives_or_are_withheld(lab2: Any, tm
     bench = Bench(lab2, tmp_path)
     window = {"seconds": 8, "omit": 1.5, "tail": 1.5}
     bench.run("run", bench.campaign(rate="1G", trials=2, window=window, idle={"seconds": 4}))
-    result = load(bench.result)
+    result = load_result(bench.result)
     (summary,) = summarise(result.trials)
     for end in (summary.sender_power, summary.receiver_power):
         assert isinstance(end, EndPower)

@@ -237,7 +237,7 @@ def test_a_bmc_that_averages_over_more_than_the_window_gives_no_wrong_watts(
         await_event(process, "trial_started")
         busy(1.0)
         end(process, 0)
-    result = read.load(bench.result)
+    result = read.load_result(bench.result)
     assert withheld(result), "it had not settled before half of the window was over"
     assert_bounds_hold(result, truth)
     bench.until_nothing_runs()

@@ -84,7 +84,7 @@ def measured(bench: Bench, truth: Truth, trials: int, rate: str = "1G") -> read.
     with truth.watched():
         until(truth.is_known, 60, "the feeder to say what hosts drew")
         bench.run("run", file, limit_s=RUN_LIMIT_S)
-    return read.load(read.result_dirs(bench.results)[-1])
+    return read.load_result(read.result_dirs(bench.results)[-1])
 
 
 def on_a_quiet_machine(built: lab.Lab, tmp_path: Path, trials: int, rate: str = "1G") -> tuple[Bench, Truth]:
@@ -149,7 +149,7 @@ def test_a_bmc_that_is_as_late_as_a_load_is_long_has_no_power(
     1 Gbit/s drew less than this machine's power goes up and down by itself.
     """
     bench, truth = on_a_quiet_machine(make_lab(bmc_delay_s=20.0), tmp_path, trials=1, rate="3G")
-    result = read.load(bench.result)
+    result = read.load_result(bench.result)
     assert_bounds_hold(result, truth)
     late = [meter for meter in result.meters if meter.channel.startswith("PSU1 Power Out")]
     assert all(meter.dynamics.is_late for meter in late)
@@ -163,7 +163,7 @@ def test_a_bmc_that_is_as_late_as_a_load_is_long_has_no_power(
 @pytest.mark.idle_machine
 def test_how_long_a_bmc_averages_is_learned(make_lab: Callable[..., lab.Lab], tmp_path: Path) -> None:
     bench, truth = on_a_quiet_machine(make_lab(bmc_average_s=AVERAGE_S), tmp_path, trials=2)
-    result = read.load(bench.result)
+    result = read.load_result(bench.result)
     assert_bounds_hold(result, truth)
     assert LOOKED_SLOW not in withheld(result)
     known = [one for one in result.meters if one.channel.startswith("PSU1 Power Out")]

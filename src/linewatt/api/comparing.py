@@ -15,7 +15,7 @@ from linewatt.analysis.comparison.side import RunKind
 from linewatt.analysis.comparison.single_runs import match_tasks
 from linewatt.errors import InvalidInput
 from linewatt.model import Case, Provenance
-from linewatt.store.read import readable
+from linewatt.store.read import reading_results
 
 if TYPE_CHECKING:
     from linewatt.api.results import Result
@@ -90,7 +90,7 @@ def compare(
     metric_names = tuple(metrics) or tuple(METRICS)
     _known("metrics", metric_names, METRICS)
     _known("allow", allowed := tuple(allow), run_kind.codes if run_kind else CODES)
-    with readable(a.path, b.path):
+    with reading_results(a.path, b.path):
         first_side, second_side = (
             replace(side_of(result.path, kept(result.path)), name=name)
             for name, result in (("A", a), ("B", b))

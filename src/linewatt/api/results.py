@@ -57,7 +57,9 @@ class Results:
         if result_id in ("", ".", "..") or "/" in result_id:
             raise InvalidInput(f"{result_id!r}: is no id of a result; open_results takes a path")
         folder = self.path / result_id
-        return Result(folder if (folder / "manifest.json").is_file() else read.find(self.path, result_id))
+        return Result(
+            folder if (folder / "manifest.json").is_file() else read.find_result(self.path, result_id)
+        )
 
     @property
     def last(self) -> Result:
@@ -171,7 +173,7 @@ class Result:
     @cached_property
     def _result(self) -> read.Result:
         with self._reading():
-            return read.load(self.path)
+            return read.load_result(self.path)
 
     @cached_property
     def _digest(self) -> Digest:
@@ -184,5 +186,5 @@ class Result:
     @contextmanager
     def _reading(self) -> Iterator[None]:
         """A file that is not as it was written is named, whatever fails because of it."""
-        with read.readable(self.path):
+        with read.reading_results(self.path):
             yield

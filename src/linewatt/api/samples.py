@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from linewatt.errors import LinewattError
-from linewatt.store.samples import columns
+from linewatt.store.samples import sample_columns
 
 _NUMBER = r"regexp_extract(filename, '/trials/([0-9]+)/samples[.]parquet$', 1)"
 _TRIAL = f"CAST(nullif({_NUMBER}, '') AS INTEGER) AS trial"
@@ -33,7 +33,7 @@ class Samples:
         relation = (connection or duckdb.connect(":memory:")).read_parquet(
             read, filename=True, union_by_name=True
         )
-        column_names = [column.name for column in columns() if column.name != "trial"]
+        column_names = [column.name for column in sample_columns() if column.name != "trial"]
         return relation.select(", ".join((*column_names, _TRIAL)))
 
     def arrow(self) -> Any:

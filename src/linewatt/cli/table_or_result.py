@@ -49,11 +49,11 @@ def stored_result(results: Path, result_id: str) -> Iterator[Result]:
     """A stored result, and a guard around what is made of it. Raises InvalidInput where there is none."""
 
     try:
-        path = read.find(results, result_id)
+        path = read.find_result(results, result_id)
     except StoreError as error:
         raise InvalidInput(f"no table, and {error}") from None
-    with read.readable(path):
-        yield read.load(path)
+    with read.reading_results(path):
+        yield read.load_result(path)
 
 
 def folded(warnings: Iterable[TableWarning]) -> list[str]:

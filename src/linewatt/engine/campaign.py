@@ -27,7 +27,7 @@ from linewatt.hosts.journal.journal import Journal
 from linewatt.hosts.process import completed
 from linewatt.model import Case
 from linewatt.store import read
-from linewatt.store.meters import known_of, looked_slow, with_meters
+from linewatt.store.meters import known_meters, looked_too_slow, with_meters
 from linewatt.tuning.base import Change
 
 if TYPE_CHECKING:  # the others are imported while hosts answer
@@ -163,7 +163,9 @@ class CampaignRun(Run[events.Ended]):
         self._say(
             events.Started(path.name, str(path), total, total - to_run, plan.duration_s, at_most=adaptive)
         )
-        runner = RoundRunner(self._session, self._campaign, stage, read.load(path), total, say, self._maker)
+        runner = RoundRunner(
+            self._session, self._campaign, stage, read.load_result(path), total, say, self._maker
+        )
         try:
             for position, planned in enumerate(rounds):
                 round_ = remaining.round(planned)
@@ -196,7 +198,9 @@ class CampaignRun(Run[events.Ended]):
             return
         from linewatt.engine.rounds import RoundRunner
 
-        bench = RoundRunner(self._session, self._campaign, stage, read.load(path), len(rounds), self._say)
+        bench = RoundRunner(
+            self._session, self._campaign, stage, read.load_result(path), len(rounds), self._say
+        )
         make_runner = trials.load(trials.run_path)
         runner: FurtherRunner = make_runner(self._session, self._campaign, stage, bench, self._say)
         outcome = "not made" if self._campaign.is_passing else _FOR_RESUME
@@ -221,7 +225,7 @@ class CampaignRun(Run[events.Ended]):
         read.load_manifest(path)
         remaining.record(path)
         stored_trials = [read.read_trial(directory) for directory in read.trial_dirs(path)]
-        if any(map(looked_slow, with_meters(stored_trials, known_of(read.meters(path))))):
+        if any(map(looked_too_slow, with_meters(stored_trials, known_meters(read.read_meters(path))))):
             await self._settled(path)
         gone = remaining.stored - {trial.number for trial in stored_trials}
         if gone:

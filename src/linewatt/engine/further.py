@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from linewatt.campaign.planning.plan import Round
-from linewatt.store.further import numbers
+from linewatt.store.further import further_numbers
 
 
 class FurtherRunner(Protocol):
@@ -29,7 +29,7 @@ def lacking(result: Path, further: Mapping[str, Sequence[Round]]) -> dict[str, l
     """Of the further trials of a plan, by name, those that a result lacks; no name without any."""
     lacking_rounds: dict[str, list[Round]] = {}
     for name, rounds in further.items():
-        stored = numbers(result, name)
+        stored = further_numbers(result, name)
         if unstored := [round_ for round_ in rounds if round_.trials[0].number not in stored]:
             lacking_rounds[name] = unstored
     return lacking_rounds

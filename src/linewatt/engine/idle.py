@@ -22,7 +22,7 @@ from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import now_s
 from linewatt.model import Window
 from linewatt.records import SCHEMA_VERSION, Idle, IdleHost, Look, Times
-from linewatt.store.idle import idle_cores, idle_of
+from linewatt.store.idle import idle_cores, idle_power_of
 from linewatt.store.read import idle_windows, numbered_files
 from linewatt.store.write import write_idle
 
@@ -190,7 +190,7 @@ class IdleBook:
         """Host → power of its sources idle with this setting, as far as it is known by now."""
         windows = self._of(setting)
         return {
-            name: {key: idle_power.power_w for key, idle_power in idle_of(windows, name).items()}
+            name: {key: idle_power.power_w for key, idle_power in idle_power_of(windows, name).items()}
             for name in hosts
             if _is_in(windows, name)
         }
@@ -214,7 +214,7 @@ def _is_in(windows: Iterable[Idle], host: str) -> bool:
 
 
 def _drift(windows: list[Idle], host: str) -> str | None:
-    joined = idle_of(windows, host)
+    joined = idle_power_of(windows, host)
     results = [
         replace(
             result, idle_w=idle.power_w, idle_uncertainty_w=idle.uncertainty_w, idle_windows_w=idle.windows_w

@@ -347,7 +347,7 @@ def warm_up(campaign: Campaign) -> None:
     steadiness.warm_up()
     if campaign.search is not None:
         rate_search.warm_up()
-    samples.warm_up()
+    samples.warm_up_samples()
 
 
 def setup_of(session: Session, campaign: Campaign) -> Setup:

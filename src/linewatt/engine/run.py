@@ -315,7 +315,7 @@ def _warm_up() -> None:
 
     from linewatt.store import read
 
-    read.warm_up()
+    read.warm_up_reading()
 
 
 def refuse_other_hosts(campaign: Campaign, facts: Mapping[str, Facts], result: read.Result) -> None:

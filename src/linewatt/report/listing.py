@@ -28,7 +28,7 @@ from linewatt.report.provenance import legend, mark
 from linewatt.report.series import test_title
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, legend_notes, texts
 from linewatt.store import read
-from linewatt.store.cache import remembered
+from linewatt.store.cache import remembered_of_result
 from linewatt.store.read import Damaged, Result
 from linewatt.units import MISSING, format_rate, when
 
@@ -80,7 +80,7 @@ def _shape() -> TypeAdapter[Listed]:
 
 def kept(path: Path) -> Listed:
     """One line of the list, made once as long as the result stays as it is. Raises StoreError."""
-    return remembered(path, "list", _shape(), lambda: listed(read.load(path)))
+    return remembered_of_result(path, "list", _shape(), lambda: listed(read.load_result(path)))
 
 
 def listed(result: Result, view: Digest | None = None) -> Listed:

@@ -68,14 +68,15 @@ duckdb -c "SELECT key::VARCHAR, value::VARCHAR FROM parquet_kv_metadata('results
 
 def page() -> str:
     """The document."""
-    from linewatt.store.samples import columns
+    from linewatt.store.samples import sample_columns
 
     rows = [
         f"| [{name}]({FOLDER}/{name}.json) | {schema.of} | {schema.meaning} | {schema.number} |\n"
         for name, schema in SCHEMAS.items()
     ]
     table = [
-        f"| `{column.name}` | {column.type} | {column.unit} | {column.meaning} |\n" for column in columns()
+        f"| `{column.name}` | {column.type} | {column.unit} | {column.meaning} |\n"
+        for column in sample_columns()
     ]
     return "".join([_HEAD, *rows, _VERSIONS, _SAMPLES, *table])
 

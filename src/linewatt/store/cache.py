@@ -31,9 +31,9 @@ OLD_S = 90 * 86_400.0
 _MOST_BYTES = 64 << 20
 
 
-def remembered(result: Path, kind: str, shape: TypeAdapter[T], make: Callable[[], T]) -> T:
+def remembered_of_result(result: Path, kind: str, shape: TypeAdapter[T], make: Callable[[], T]) -> T:
     """What is kept of a result under the name ``kind``, or is made of it now and kept from then on."""
-    state, file = state_of(result), _file(result, kind)
+    state, file = state_of_result(result), _file(result, kind)
     if state is None or file is None:
         return make()
     head = f"{kind} {_program()} {state}"
@@ -42,12 +42,12 @@ def remembered(result: Path, kind: str, shape: TypeAdapter[T], make: Callable[[]
         with suppress(ValidationError):
             return shape.validate_json(stored)
     value = make()
-    if state_of(result) == state:
+    if state_of_result(result) == state:
         _keep(file, head, shape.dump_json(value))
     return value
 
 
-def kept(name: str, version: str, make: Callable[[], bytes]) -> bytes:
+def kept_in_cache(name: str, version: str, make: Callable[[], bytes]) -> bytes:
     """What ``make`` gives, made once for each version of it: of no result, but as long to make."""
     cache = cache_folder()
     if cache is None:
@@ -133,7 +133,7 @@ def cache_folder() -> Path | None:
         return None
 
 
-def state_of(result: Path) -> str | None:
+def state_of_result(result: Path) -> str | None:
     """A digest of a result's files and their change times; None where these are not certain.
 
     Of trials the documents count: samples and what tools wrote are not what a list is made of.

@@ -16,13 +16,13 @@ from typing import Any
 from linewatt import durable
 from linewatt.model import Trial
 from linewatt.store import sums
-from linewatt.store.write import json_of, unstored
+from linewatt.store.write import json_of, unstored_text
 from linewatt.store.write import text_of as text_of
 
 FOLDER = "derived"
 
 
-def newest(result: Path) -> Path | None:
+def newest_derived(result: Path) -> Path | None:
     """The folder that counts; ``None`` where nothing was made again."""
     try:
         with os.scandir(result / FOLDER) as entries:
@@ -31,9 +31,9 @@ def newest(result: Path) -> Path | None:
         return None
 
 
-def files(result: Path, numbers: Sequence[str]) -> list[str]:
+def derived_files(result: Path, numbers: Sequence[str]) -> list[str]:
     """For each stored trial, by the name of its directory, the document that counts."""
-    folder = newest(result)
+    folder = newest_derived(result)
     again = {file.name for file in (folder / "trials").iterdir()} if folder is not None else set()
     return [
         f"{folder}/trials/{name}.json" if f"{name}.json" in again else f"{result}/trials/{name}/trial.json"
@@ -41,18 +41,20 @@ def files(result: Path, numbers: Sequence[str]) -> list[str]:
     ]
 
 
-def document(result: Path, name: str) -> Path:
+def derived_document(result: Path, name: str) -> Path:
     """Of another document of a result, the one that counts."""
-    folder = newest(result)
+    folder = newest_derived(result)
     return folder / name if folder is not None and (folder / name).exists() else result / name
 
 
-def write(result: Path, about: Mapping[str, Any], trials: Sequence[Trial], others: Mapping[str, Any]) -> Path:
+def write_derived(
+    result: Path, about: Mapping[str, Any], trials: Sequence[Trial], others: Mapping[str, Any]
+) -> Path:
     """Store what was made again: all of it is there, or nothing. ``others`` are documents by file name.
 
     Raises StoreError; DiskFull.
     """
-    last = newest(result)
+    last = newest_derived(result)
     final = result / FOLDER / f"{1 if last is None else int(last.name) + 1:04d}"
     documents = {
         "derived.json": json_of(about),
@@ -65,9 +67,9 @@ def write(result: Path, about: Mapping[str, Any], trials: Sequence[Trial], other
             for name, data in documents.items():
                 durable.write_synced(partial / name, data)
             durable.sync_folder(partial / "trials")
-            digests = {name: sums.of_data(data) for name, data in documents.items()}
-            durable.write_synced(partial / sums.NAME, sums.lines(digests))
+            digests = {name: sums.sha256_of_data(data) for name, data in documents.items()}
+            durable.write_synced(partial / sums.SUMS_FILE, sums.lines(digests))
         durable.sync_folder(result)
     except OSError as error:
-        raise unstored(final, "what was made again", error) from error
+        raise unstored_text(final, "what was made again", error) from error
     return final

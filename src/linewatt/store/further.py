@@ -6,16 +6,16 @@ from __future__ import annotations
 from pathlib import Path
 
 
-def folder_of(result: Path, name: str, number: int) -> Path:
+def further_folder(result: Path, name: str, number: int) -> Path:
     """The folder of one."""
     return result / name / f"{number:05d}"
 
 
-def stored(result: Path, name: str) -> list[Path]:
+def further_stored(result: Path, name: str) -> list[Path]:
     """The folders that are there, by number."""
     return sorted(folder for folder in (result / name).glob("[0-9]*") if folder.is_dir())
 
 
-def numbers(result: Path, name: str) -> frozenset[int]:
+def further_numbers(result: Path, name: str) -> frozenset[int]:
     """Numbers of those that are stored."""
-    return frozenset(int(folder.name) for folder in stored(result, name) if folder.name.isdecimal())
+    return frozenset(int(folder.name) for folder in further_stored(result, name) if folder.name.isdecimal())

@@ -30,7 +30,7 @@ class JoinedIdle:
     doubt: str | None = None
 
 
-def idle_of(windows: Iterable[Idle], host: str) -> dict[Key, JoinedIdle]:
+def idle_power_of(windows: Iterable[Idle], host: str) -> dict[Key, JoinedIdle]:
     """Idle power of a host's channels over windows of one setting, given in the order of time."""
     by_channel: dict[Key, list[tuple[float, float | None]]] = {}
     doubts: dict[str, None] = {}
@@ -79,7 +79,9 @@ def with_idle(trials: Sequence[Trial], windows: Sequence[Idle]) -> tuple[Trial, 
 
     def idle(case: Case, host: str) -> dict[Key, JoinedIdle]:
         if (case, host) not in idle_by_host:
-            idle_by_host[case, host] = idle_of((window for window in windows if window.is_of(case)), host)
+            idle_by_host[case, host] = idle_power_of(
+                (window for window in windows if window.is_of(case)), host
+            )
         return idle_by_host[case, host]
 
     return tuple(_trial(trial, idle) for trial in trials)

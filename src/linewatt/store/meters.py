@@ -19,7 +19,7 @@ from linewatt.model import EndResult, Flag, PowerResult, Trial, Window
 from linewatt.records import Meter
 from linewatt.sensors.power.dynamics import POLL_LIMITED, TOO_SHORT, Dynamics, student_t, too_short
 
-CODE = "power-window-too-short"
+TOO_SHORT_CODE = "power-window-too-short"
 FEWEST_STEPS = 2
 """A load that begins unevenly makes its meter look slow; so many tell more than the first one did."""
 LOOKED_SLOW = (
@@ -31,7 +31,7 @@ Key = tuple[str, str, str]
 """host, source, channel"""
 
 
-def known_of(meters: Iterable[Meter]) -> dict[Key, Meter]:
+def known_meters(meters: Iterable[Meter]) -> dict[Key, Meter]:
     """The meter of each channel, by host, source and channel."""
     return {(meter.host, meter.source, meter.channel): meter for meter in meters}
 
@@ -51,16 +51,16 @@ def _trial(trial: Trial, meters: Mapping[Key, Meter]) -> Trial:
     pairs = list(zip(trial.ends, now.ends, strict=True))
     taken = (flag for pair in pairs for flag in _withheld(*pair))
     refuted = {where for pair in pairs for where in _refuted(*pair)}
-    remaining = (flag for flag in trial.flags if flag.code != CODE or flag.where not in refuted)
+    remaining = (flag for flag in trial.flags if flag.code != TOO_SHORT_CODE or flag.where not in refuted)
     return replace(now, flags=(*remaining, *taken))
 
 
-def looked_slow(trial: Trial) -> bool:
+def looked_too_slow(trial: Trial) -> bool:
     """Whether a trial, read with what was learned by the end, lacks power that can be made by now."""
     return any(channel.reason == LOOKED_SLOW for end in trial.ends for channel in end.power)
 
 
-def refuting(trial: Trial, meters: Mapping[Key, Meter]) -> dict[Key, Dynamics]:
+def refuting_dynamics(trial: Trial, meters: Mapping[Key, Meter]) -> dict[Key, Dynamics]:
     """Dynamics of the meters for which a trial was wrongly called too short."""
     if trial.window is None:
         return {}
@@ -92,7 +92,9 @@ def _withheld(then: EndResult, now: EndResult) -> Iterator[Flag]:
         return
     for before, after in zip(then.power, now.power, strict=True):
         if before.power_w is not None and after.power_w is None:
-            yield Flag(CODE, f"{now.host}: {after.source} {after.channel}", after.reason or "", LONGER)
+            yield Flag(
+                TOO_SHORT_CODE, f"{now.host}: {after.source} {after.channel}", after.reason or "", LONGER
+            )
 
 
 def _refuted(then: EndResult, now: EndResult) -> Iterator[str]:

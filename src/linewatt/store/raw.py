@@ -19,30 +19,30 @@ from typing import BinaryIO
 from linewatt.core.feature import further_trials
 from linewatt.errors import StoreError
 
-SUFFIX = ".tar.gz"
+RAW_SUFFIX = ".tar.gz"
 LEVEL = 5
 """a tenth smaller than level 4 in a quarter more of its time; beyond it only the time grows"""
 MOST_BYTES = 1 << 30
 """of all that is packed: more is not read into memory"""
 
 
-def pack_of(folder: Path) -> Path:
+def raw_pack_of(folder: Path) -> Path:
     """The file in which what ``folder`` would hold is packed."""
-    return folder.with_name(folder.name + SUFFIX)
+    return folder.with_name(folder.name + RAW_SUFFIX)
 
 
 def folder_of(pack: Path) -> Path:
     """The folder that a packed file stands for."""
-    return pack.with_name(pack.name.removesuffix(SUFFIX))
+    return pack.with_name(pack.name.removesuffix(RAW_SUFFIX))
 
 
 def packs(result: Path) -> list[Path]:
     """The packed files of a result."""
     folders = ("trials/[0-9]*", *(f"{trials.name}/[0-9]*" for trials in further_trials()), "raw")
-    return sorted(path for folder in folders for path in result.glob(f"{folder}/*{SUFFIX}"))
+    return sorted(path for folder in folders for path in result.glob(f"{folder}/*{RAW_SUFFIX}"))
 
 
-def packed(folder: str, texts: Mapping[str, str]) -> bytes:
+def pack_raw(folder: str, texts: Mapping[str, str]) -> bytes:
     """Texts by name below a folder; the same bytes for the same texts."""
     tar = io.BytesIO()
     with tarfile.open(fileobj=tar, mode="w") as archive:
@@ -59,34 +59,34 @@ def _alike(name: str) -> tuple[str, str]:
     return name.rpartition("/")[2].split("-")[0], name
 
 
-def texts(folder: Path) -> dict[str, str]:
+def raw_texts(folder: Path) -> dict[str, str]:
     """Relative name → text of what ``folder`` holds, packed or not; none where there is neither.
 
     Raises StoreError naming the damaged file.
     """
-    pack = pack_of(folder)
+    pack = raw_pack_of(folder)
     if not os.path.lexists(pack):
         paths = sorted(path for path in folder.rglob("*") if path.is_file())
-        return {path.relative_to(folder).as_posix(): text_of(path) for path in paths}
+        return {path.relative_to(folder).as_posix(): raw_text(path) for path in paths}
     try:
         if not pack.is_file():
             raise StoreError(f"{pack}: damaged: is no regular file")
         with pack.open("rb") as file:
-            return texts_in(file, str(pack), MOST_BYTES)
+            return raw_texts_in(file, str(pack), MOST_BYTES)
     except OSError as error:
         raise StoreError(f"{pack}: cannot be read: {error.strerror or error}") from error
 
 
-def texts_in(file: BinaryIO, pack: str, most_bytes: int) -> dict[str, str]:
+def raw_texts_in(file: BinaryIO, pack: str, most_bytes: int) -> dict[str, str]:
     """Relative name → text of what is packed in an open file called ``pack``. Raises StoreError; OSError."""
-    folder = pack.rpartition("/")[2].removesuffix(SUFFIX)
+    folder = pack.rpartition("/")[2].removesuffix(RAW_SUFFIX)
     try:
         return dict(_members(_unpacked(file, most_bytes), folder))
     except (ValueError, EOFError, OverflowError, tarfile.TarError, zlib.error) as error:
         raise StoreError(f"{pack}: damaged: {error}") from error
 
 
-def text_of(path: Path) -> str:
+def raw_text(path: Path) -> str:
     """Raises StoreError."""
     try:
         return path.read_bytes().decode()

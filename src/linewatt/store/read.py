@@ -36,7 +36,7 @@ from linewatt.records import (
 )
 from linewatt.store import derived, sums
 from linewatt.store.idle import with_idle
-from linewatt.store.meters import known_of, with_meters
+from linewatt.store.meters import known_meters, with_meters
 from linewatt.units import stamp
 
 T = TypeVar("T")
@@ -49,7 +49,7 @@ def _trial_shape() -> TypeAdapter[Trial]:
     return TypeAdapter(Trial)
 
 
-def warm_up() -> None:
+def warm_up_reading() -> None:
     """Make what trials are read with, in good time."""
     _trial_shape()
 
@@ -127,7 +127,7 @@ class Result:
         return self.manifest.trials_planned - sum(left_out)
 
 
-def find(root: Path, reference: str) -> Path:
+def find_result(root: Path, reference: str) -> Path:
     """Directory of a result. ``reference`` is its path, its id, or the start of only its id.
 
     ``last`` is the newest below ``root``; features add names such as ``baseline:NAME``. Raises StoreError
@@ -168,15 +168,15 @@ def _begun(path: Path) -> str:
     return "" if created_s is None else stamp(created_s)
 
 
-def load(path: Path, only: Collection[int] | None = None) -> Result:
+def load_result(path: Path, only: Collection[int] | None = None) -> Result:
     """Read a result directory; ``only``: of its trials those of these numbers.
 
     Raises StoreError naming the damaged file.
     """
     manifest = load_manifest(path)
     folders = [folder.name for folder in trial_dirs(path)]
-    files = derived.files(path, [name for name in folders if only is None or _number(name) in only])
-    idle, learned = idle_windows(path), meters(path)
+    files = derived.derived_files(path, [name for name in folders if only is None or _number(name) in only])
+    idle, learned = idle_windows(path), read_meters(path)
     trials = with_idle([_read_trial(file) for file in files], idle)
     feature_values = _feature_values(path, manifest)
     repeats, searches = path / "repeats.json", path / "searches.json"
@@ -184,7 +184,7 @@ def load(path: Path, only: Collection[int] | None = None) -> Result:
         path.name,
         path,
         manifest,
-        tuple(correct_trial(trial, feature_values) for trial in with_meters(trials, known_of(learned))),
+        tuple(correct_trial(trial, feature_values) for trial in with_meters(trials, known_meters(learned))),
         idle,
         learned,
         read_as(repeats, Repeats) if repeats.exists() else None,
@@ -219,27 +219,27 @@ def idle_windows(path: Path) -> tuple[Idle, ...]:
     windows = [
         window.model_copy(update={"after": after})
         for name, after in (("idle", False), ("idle-end", True))
-        for window in numbered(path, name, Idle)
+        for window in read_numbered(path, name, Idle)
     ]
     return tuple(sorted(windows, key=lambda idle: idle.window.start_s))
 
 
-def numbered(path: Path, name: str, shape: type[D]) -> Iterator[D]:
+def read_numbered(path: Path, name: str, shape: type[D]) -> Iterator[D]:
     """What is stored in ``name.json``, ``name-2.json`` and so on, as far as there are any."""
     for file in itertools.takewhile(Path.exists, numbered_files(path, name)):
-        yield read_as(derived.document(path, file.name), shape)
+        yield read_as(derived.derived_document(path, file.name), shape)
 
 
-def meters(path: Path) -> tuple[Meter, ...]:
+def read_meters(path: Path) -> tuple[Meter, ...]:
     """What was known of each meter when the result's last part ended; empty where there is none."""
-    parts = list(numbered(path, "meters", Meters))
+    parts = list(read_numbered(path, "meters", Meters))
     return tuple(parts[-1].meters) if parts else ()
 
 
 def connections(path: Path) -> dict[str, Connection]:
     """The last connection of each host with limits of its own; empty without such hosts."""
     by_host: dict[str, Connection] = {}
-    for part in numbered(path, "connections", Connections):
+    for part in read_numbered(path, "connections", Connections):
         by_host |= part.hosts
     return by_host
 
@@ -316,10 +316,10 @@ def damaged(path: Path | str, error: ValueError) -> StoreError:
 
 def read_as(path: Path, shape: type[D]) -> D:
     """Read a document of a result. Raises StoreError."""
-    return value_of(path, read_json(path), shape)
+    return value_of_document(path, read_json(path), shape)
 
 
-def value_of(path: Path, document: object, shape: type[D]) -> D:
+def value_of_document(path: Path, document: object, shape: type[D]) -> D:
     """A document that was read from a file as a value of its kind.
 
     Raises StoreError for one that is of another version, or has a value that cannot be.
@@ -337,13 +337,13 @@ def value_of(path: Path, document: object, shape: type[D]) -> D:
 
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object. Raises StoreError."""
-    document = parsed(path, foreign.read_json)
+    document = parse_stored(path, foreign.read_json)
     if not isinstance(document, dict):
         raise DamagedFile("not a JSON object", where=path)
     return document
 
 
-def parsed(path: Path, parse: Callable[[str, str, foreign.Limits], T]) -> T:
+def parse_stored(path: Path, parse: Callable[[str, str, foreign.Limits], T]) -> T:
     """What a parser of JSON makes of a file's text. Raises StoreError."""
     try:
         return parse(path.read_text(encoding="utf-8"), str(path), foreign.STORED)
@@ -374,7 +374,7 @@ _OF_OUTPUT = (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
-def readable(*paths: Path) -> Iterator[None]:
+def reading_results(*paths: Path) -> Iterator[None]:
     """Around what reads results and makes something of them.
 
     Only a reader calls a file damaged, by a StoreError. Any other error may be linewatt's own, and is raised
@@ -392,7 +392,7 @@ def readable(*paths: Path) -> Iterator[None]:
         for path in sorted(paths, key=sums.has_list, reverse=True):  # what can be proven is said first
             if not sums.has_list(path):
                 raise Unproven(
-                    f"{path}: {_NOT_SHOWN}: {description}; without {sums.NAME} {_UNTOLD}"
+                    f"{path}: {_NOT_SHOWN}: {description}; without {sums.SUMS_FILE} {_UNTOLD}"
                 ) from error
             if (problem := sums.damage(path)) is not None:
                 raise StoreError(
@@ -411,7 +411,7 @@ def read_each(root: Path, reader: Callable[[Path], T]) -> tuple[list[T], list[Da
     unread: list[Damaged] = []
     for path in result_dirs(root):
         try:
-            with readable(path):
+            with reading_results(path):
                 values.append(reader(path))
         except StoreError as error:
             unread.append(Damaged(path.name, path, str(error), not isinstance(error, Unproven)))
@@ -420,5 +420,5 @@ def read_each(root: Path, reader: Callable[[Path], T]) -> tuple[list[T], list[Da
 
 def result_dirs(root: Path) -> list[Path]:
     """Directories of results below ``root``, by name; also one whose manifest was taken away."""
-    folders = {path.parent for name in ("manifest.json", sums.NAME) for path in root.glob(f"*/{name}")}
+    folders = {path.parent for name in ("manifest.json", sums.SUMS_FILE) for path in root.glob(f"*/{name}")}
     return sorted(path for path in folders if not path.name.startswith("."))

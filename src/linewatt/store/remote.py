@@ -149,7 +149,7 @@ def _by_result(objects: Iterable[_Object]) -> dict[str, list[_Object]]:
         name, _, file_name = stored_object.name.partition("/")
         if file_name and not name.startswith("."):
             by_result.setdefault(name, []).append(stored_object)
-    marks = ("manifest.json", sums.NAME)
+    marks = ("manifest.json", sums.SUMS_FILE)
     return {
         name: members
         for name, members in by_result.items()

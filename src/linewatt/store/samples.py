@@ -54,7 +54,7 @@ class Column:
         return self.name in ("value", "reason")
 
 
-def columns() -> tuple[Column, ...]:
+def sample_columns() -> tuple[Column, ...]:
     """Of a trial's samples; those of a soak have all but the last."""
     time, span = (
         "The reading, Unix seconds on the controller's time line; of a mean the end of its span.",
@@ -84,7 +84,7 @@ def schema() -> Schema:
         f"{column.name}{'?' if column.name == 'trial' else ''}": said(
             maybe(column.schema) if column.may_be_null else column.schema, column.meaning
         )
-        for column in columns()
+        for column in sample_columns()
     }
     return record(keys, "A row of samples: one reading of one channel.")
 
@@ -120,7 +120,7 @@ class Series:
 
 
 @cache
-def warm_up() -> Any:
+def warm_up_samples() -> Any:
     """The database that writes. The first call takes a quarter of a second: make it in good time."""
     import duckdb  # only whoever stores needs it
 
@@ -135,7 +135,7 @@ def write_samples(path: Path, series: Sequence[Series], origin: Origin) -> None:
     import duckdb
 
     if not hasattr(_of_thread, "cursor"):
-        _of_thread.cursor = warm_up().cursor()
+        _of_thread.cursor = warm_up_samples().cursor()
     for name, table in _tables(series).items():
         _of_thread.cursor.register(name, table)
     rows = _ROWS.replace("{trial}", origin.column)
@@ -210,7 +210,7 @@ def read_courses(path: Path, cpus: Mapping[str, Sequence[int] | None]) -> list[C
     scopes = [f"{host} cpu:{cpu}" for host in bound for cpu in cpus[host] or ()]
     parameters = {"path": str(path), "own": scopes, "bound": bound}
     try:
-        rows = warm_up().cursor().execute(_COURSES, parameters).fetchall()
+        rows = warm_up_samples().cursor().execute(_COURSES, parameters).fetchall()
     except duckdb.Error as error:
         raise StoreError(f"{path}: damaged: {str(error).splitlines()[0]}; move it away to go on") from error
     return [Course(host, source, name, unit, tuple(points)) for host, source, name, unit, points in rows]
@@ -224,7 +224,7 @@ def read_channels(path: Path) -> dict[tuple[str, str, str], Channel]:
 
     rows = f"SELECT DISTINCT {', '.join(_WORDS)} FROM read_parquet(?)"  # noqa: S608 - names from here only
     try:
-        named_rows = warm_up().cursor().execute(rows, [str(path)]).fetchall()
+        named_rows = warm_up_samples().cursor().execute(rows, [str(path)]).fetchall()
     except duckdb.Error as error:
         raise StoreError(f"{path}: damaged: {str(error).splitlines()[0]}; move it away to go on") from error
     return {(host, source, name): Channel(name, *words) for host, source, name, *words in named_rows}

@@ -23,7 +23,7 @@ from typing import BinaryIO, Literal
 
 from linewatt.errors import StoreError
 
-NAME = "SHA256SUMS"
+SUMS_FILE = "SHA256SUMS"
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 _LONGEST = 200
 """bytes of a file's name, with room for what it is called while it is written"""
@@ -34,11 +34,11 @@ _PIECE = 8 << 10
 _lock = threading.Lock()
 
 
-def of_data(data: bytes) -> str:
+def sha256_of_data(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def of_file(path: Path) -> str:
+def sha256_of_file(path: Path) -> str:
     """Raises OSError."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -50,9 +50,9 @@ def lines(digests: Mapping[str, str]) -> bytes:
 
 
 @contextmanager
-def listed(result: Path, digests: Mapping[str, str]) -> Iterator[None]:
+def list_sums(result: Path, digests: Mapping[str, str]) -> Iterator[None]:
     """List files that are given their names within; not if that fails. Raises OSError."""
-    path = result / NAME
+    path = result / SUMS_FILE
     with _lock:
         if not path.exists():  # stored by a linewatt that listed nothing
             yield
@@ -97,7 +97,7 @@ class Problem:
 
 def has_list(result: Path) -> bool:
     """Whether checksums were stored with the result."""
-    return (result / NAME).exists()
+    return (result / SUMS_FILE).exists()
 
 
 def damage(result: Path) -> Problem | None:
@@ -105,10 +105,10 @@ def damage(result: Path) -> Problem | None:
     return next((problem for problem in problems(result) if problem.kind != "foreign"), None)
 
 
-def gone(result: Path) -> list[str]:
+def listed_files_gone(result: Path) -> list[str]:
     """Names of files that were stored and are not there; none where no list says what was stored."""
     try:
-        digests = read(result / NAME)
+        digests = read_sums(result / SUMS_FILE)
     except StoreError:
         return []
     return [name for name in digests if not (result / name).exists() and not _is_being_written(result, name)]
@@ -116,7 +116,7 @@ def gone(result: Path) -> list[str]:
 
 def problems(result: Path) -> Iterator[Problem]:
     """What is not as it was written, by name: of the result, and of what was made again from it."""
-    derived = sorted(path.parent for path in result.glob(f"derived/[0-9]*/{NAME}"))
+    derived = sorted(path.parent for path in result.glob(f"derived/[0-9]*/{SUMS_FILE}"))
     folders = [path.relative_to(result).as_posix() + "/" for path in derived]
     yield from _problems(result, "", folders)
     for folder, prefix in zip(derived, folders, strict=True):
@@ -132,9 +132,9 @@ def is_name(name: str) -> bool:
 
 def _problems(folder: Path, prefix: str, others: Sequence[str]) -> Iterator[Problem]:
     try:
-        digests = read(folder / NAME)
+        digests = read_sums(folder / SUMS_FILE)
     except StoreError as error:
-        yield Problem("damaged", prefix + NAME, str(error))
+        yield Problem("damaged", prefix + SUMS_FILE, str(error))
         return
     present = {name for name in files(folder) if not name.startswith(tuple(others))}
     for name in sorted(digests.keys() | present):
@@ -154,7 +154,7 @@ def files(folder: Path) -> Iterator[str]:
         links = [child for child in folders if (Path(base) / child).is_symlink()]
         for name in (*names, *links):
             path = (Path(base) / name).relative_to(folder).as_posix()
-            if path != NAME and not _is_partial(name):
+            if path != SUMS_FILE and not _is_partial(name):
                 yield path
 
 
@@ -180,12 +180,12 @@ def _differs(path: Path, digest: str) -> str | None:
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
             return "is no regular file"
-        return None if of_file(path) == digest else "has another checksum than when it was stored"
+        return None if sha256_of_file(path) == digest else "has another checksum than when it was stored"
     except OSError as error:
         return f"cannot be read: {error.strerror}"
 
 
-def read(path: Path) -> dict[str, str]:
+def read_sums(path: Path) -> dict[str, str]:
     """Relative name → checksum. Raises StoreError naming file and line."""
     try:
         data = path.read_bytes()

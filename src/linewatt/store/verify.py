@@ -24,10 +24,10 @@ class Verified:
     problems: tuple[Problem, ...]
 
 
-def verify(result: Path) -> Verified:
+def verify_result(result: Path) -> Verified:
     """Look at every file of a result."""
     files = sum(path.is_file() for path in result.rglob("*"))
-    if (result / sums.NAME).exists():
+    if (result / sums.SUMS_FILE).exists():
         return Verified(result.name, files, True, tuple(sums.problems(result)))
     unreadable = list(_unreadable(result))
     try:
@@ -35,7 +35,7 @@ def verify(result: Path) -> Verified:
     except StoreError:
         listed = False  # named by what is unreadable
     if listed:
-        unreadable.append(Problem("missing", sums.NAME, "was stored and is not there"))
+        unreadable.append(Problem("missing", sums.SUMS_FILE, "was stored and is not there"))
     return Verified(result.name, files, listed, tuple(unreadable))
 
 
@@ -48,10 +48,10 @@ def _unreadable(result: Path) -> Iterator[Problem]:
         readers.append((folder / "trial.json", partial(read.read_trial, folder)))
         parquet = folder / "samples.parquet"
         readers.append((parquet, partial(samples.read_channels, parquet)))
-    readers += [(pack, partial(raw.texts, raw.folder_of(pack))) for pack in raw.packs(result)]
+    readers += [(pack, partial(raw.raw_texts, raw.folder_of(pack))) for pack in raw.packs(result)]
     for stored_files in feature_functions("stored_files"):
         readers += stored_files(result)
-    with read.readable(result):
+    with read.reading_results(result):
         for path, reader in readers:
             try:
                 reader()

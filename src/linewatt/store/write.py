@@ -21,7 +21,7 @@ from linewatt.store import raw, sums
 from linewatt.store.samples import FULL, Origin, Series, write_samples
 from linewatt.units import stamp
 
-RAW = "raw"
+RAW_FOLDER = "raw"
 """of a trial: the folder of what tools wrote, as it is packed"""
 
 
@@ -32,10 +32,10 @@ def new_result(root: Path, name: str, created_s: float, manifest: Mapping[str, A
         durable.make_folder(root)
         for attempt in range(100):
             path = root / (f"{begun}-{name}" + (f"-{attempt + 1}" if attempt else ""))
-            if not path.exists() and _begin(path, {**manifest, "id": path.name, "checksums": sums.NAME}):
+            if not path.exists() and _begin(path, {**manifest, "id": path.name, "checksums": sums.SUMS_FILE}):
                 return path
     except OSError as error:
-        raise unstored(root, "results", error) from error
+        raise unstored_text(root, "results", error) from error
     raise StoreError(f"{root}: too many results called {begun}-{name}; wait a second")
 
 
@@ -46,7 +46,9 @@ def _begin(path: Path, manifest: Mapping[str, Any]) -> bool:
         with durable.whole_folder(path, shared=True) as partial:
             (partial / "trials").mkdir()
             durable.write_synced(partial / "manifest.json", data)
-            durable.write_synced(partial / sums.NAME, sums.lines({"manifest.json": sums.of_data(data)}))
+            durable.write_synced(
+                partial / sums.SUMS_FILE, sums.lines({"manifest.json": sums.sha256_of_data(data)})
+            )
     except OSError as error:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
             return False
@@ -63,7 +65,7 @@ def write_json(path: Path, document: Mapping[str, Any]) -> None:
     try:
         _write(path, document, {})
     except OSError as error:
-        raise unstored(path.parent, path.name, error) from error
+        raise unstored_text(path.parent, path.name, error) from error
 
 
 def write_idle(path: Path, document: Mapping[str, Any], texts: Mapping[str, str]) -> None:
@@ -73,18 +75,18 @@ def write_idle(path: Path, document: Mapping[str, Any], texts: Mapping[str, str]
     """
     result = path.parent
     _refuse_unwritable(path)
-    pack = raw.pack_of(result / "raw" / path.stem)
-    data = raw.packed(path.stem, texts)
+    pack = raw.raw_pack_of(result / "raw" / path.stem)
+    data = raw.pack_raw(path.stem, texts)
     try:
         durable.make_folder(pack.parent)
         durable.write_whole(pack, data)
-        _write(path, document, {f"raw/{pack.name}": sums.of_data(data)})
+        _write(path, document, {f"raw/{pack.name}": sums.sha256_of_data(data)})
     except BaseException as error:
         with suppress(OSError):
             pack.unlink(missing_ok=True)
             pack.parent.rmdir()  # of the first window
         if isinstance(error, OSError):
-            raise unstored(pack, "the idle window", error) from error
+            raise unstored_text(pack, "the idle window", error) from error
         raise
 
 
@@ -104,19 +106,19 @@ def write_trial(result: Path, trial: Trial, series: Sequence[Series], texts: Map
     _refuse_removed(result)
     files = {
         "trial.json": text_of(trial).encode(),
-        raw.pack_of(final / RAW).name: raw.packed(RAW, texts),
+        raw.raw_pack_of(final / RAW_FOLDER).name: raw.pack_raw(RAW_FOLDER, texts),
     }
     try:
         with ExitStack() as naming, durable.whole_folder(final) as partial:
             write_samples(partial / "samples.parquet", series, Origin(result.name, trial.number))
-            digests = {"samples.parquet": sums.of_file(partial / "samples.parquet")}
+            digests = {"samples.parquet": sums.sha256_of_file(partial / "samples.parquet")}
             for name, data in files.items():
                 durable.write_synced(partial / name, data)
-                digests[name] = sums.of_data(data)
+                digests[name] = sums.sha256_of_data(data)
             listed = {f"trials/{final.name}/{name}": digest for name, digest in digests.items()}
-            naming.enter_context(sums.listed(result, listed))  # until the folder has its name
+            naming.enter_context(sums.list_sums(result, listed))  # until the folder has its name
     except OSError as error:
-        raise unstored(final, "the trial", error) from error
+        raise unstored_text(final, "the trial", error) from error
     return final
 
 
@@ -185,20 +187,20 @@ def write_imported(
     return path
 
 
-ORIGINALS = "imported"
+ORIGINALS_FOLDER = "imported"
 """the name below ``raw/`` of the files as they were imported"""
 
 
 def _write_originals(result: Path, texts: Mapping[str, str]) -> None:
     """Raises StoreError; DiskFull."""
-    pack = raw.pack_of(result / RAW / ORIGINALS)
-    data = raw.packed(ORIGINALS, texts)
+    pack = raw.raw_pack_of(result / RAW_FOLDER / ORIGINALS_FOLDER)
+    data = raw.pack_raw(ORIGINALS_FOLDER, texts)
     try:
         durable.make_folder(pack.parent)
-        with sums.listed(result, {f"{RAW}/{pack.name}": sums.of_data(data)}):
+        with sums.list_sums(result, {f"{RAW_FOLDER}/{pack.name}": sums.sha256_of_data(data)}):
             durable.write_whole(pack, data)
     except OSError as error:
-        raise unstored(pack, "the imported files", error) from error
+        raise unstored_text(pack, "the imported files", error) from error
 
 
 def text_of(trial: Trial) -> str:
@@ -210,7 +212,7 @@ def text_of(trial: Trial) -> str:
 _line = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
-def unstored(where: Path, what: str, error: OSError) -> StoreError:
+def unstored_text(where: Path, what: str, error: OSError) -> StoreError:
     """Why something cannot be stored, in one line."""
     if error.errno in FULL:
         return DiskFull(
@@ -231,7 +233,7 @@ def remove_if_empty(result: Path) -> bool:
 def _write(path: Path, document: Mapping[str, Any], others: Mapping[str, str]) -> None:
     """A document of a result, listed with other files that belong to it. Raises OSError."""
     data = json_of(document)
-    with sums.listed(path.parent, {**others, path.name: sums.of_data(data)}):
+    with sums.list_sums(path.parent, {**others, path.name: sums.sha256_of_data(data)}):
         durable.write_whole(path, data)
 
 

@@ -441,7 +441,7 @@ def test_what_tools_said_in_idle_windows_is_stored_raw(tmp_path: Path, clock: Cl
     asyncio.run(run_rounds(stage, rounds, lambda _: None))
     for name, end in (("idle", False), ("idle-end", True)):
         document = json.loads((tmp_path / f"{name}.json").read_text())
-        texts = raw.texts(tmp_path / "raw" / name)
+        texts = raw.raw_texts(tmp_path / "raw" / name)
         for host in "ab":
             for tool in ("mpstat", "bmc"):
                 lines = texts[f"{host}/{tool}.jsonl"].splitlines()

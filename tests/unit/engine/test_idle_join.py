@@ -23,7 +23,7 @@ from linewatt.report.trials.digest import as_json, digest
 from linewatt.report.trials.power.idle import idle_notes
 from linewatt.report.trials.power.power_table import power_cases, power_table
 from linewatt.store.idle import with_idle
-from linewatt.store.read import load
+from linewatt.store.read import load_result
 
 TCP = Case("tcp", "h1", "h2")
 
@@ -247,12 +247,12 @@ def on_disk(root: Path, **idle_w: float) -> Path:
 
 def test_who_reads_a_result_sees_the_joined_idle(tmp_path: Path) -> None:
     path = on_disk(tmp_path, idle=100.0, idle_end=102.0)
-    assert [system(one).idle_w for one in load(path).trials] == [101.0, 101.0]
+    assert [system(one).idle_w for one in load_result(path).trials] == [101.0, 101.0]
 
 
 def test_windows_of_later_settings_and_parts_are_read_too(tmp_path: Path) -> None:
     path = on_disk(tmp_path, idle=100.0, idle_2=101.0, idle_end=102.0, idle_end_2=103.0)
-    assert system(load(path).trials[0]).idle_windows_w == (100.0, 101.0, 102.0, 103.0)
+    assert system(load_result(path).trials[0]).idle_windows_w == (100.0, 101.0, 102.0, 103.0)
 
 
 def test_idle_is_told_in_one_line_a_host() -> None:

@@ -73,7 +73,7 @@ def everything(path: Path) -> dict[str, bytes]:
 def test_a_fresh_result_made_again_is_the_same_to_the_byte(tmp_path: Path) -> None:
     path = fresh(tmp_path, SOME)
     before = everything(path)
-    found = again.rederive(read.load(path))
+    found = again.rederive(read.load_result(path))
     assert [(one.same, one.problem, one.changes, one.told) for one in found.trials] == [
         (True, None, (), ())
     ] * len(SOME)
@@ -104,7 +104,7 @@ def with_idle(path: Path) -> Path:
 
 def test_an_idle_window_is_made_again_from_its_readings(tmp_path: Path) -> None:
     path = with_idle(fresh(tmp_path, [HEALTHY["tcp"]]))
-    found = again.rederive(read.load(path))
+    found = again.rederive(read.load_result(path))
     assert [(one.name, one.same, one.problem, one.changes) for one in found.idle] == [
         ("idle.json", True, None, ())
     ]
@@ -112,10 +112,10 @@ def test_an_idle_window_is_made_again_from_its_readings(tmp_path: Path) -> None:
     stored = json.loads((path / "idle.json").read_text())
     stored["hosts"]["h1"]["cpu_cores"] += 1.0
     (path / "idle.json").write_text(json.dumps(stored))
-    (one,) = again.rederive(read.load(path)).idle
+    (one,) = again.rederive(read.load_result(path)).idle
     assert [change.figure for change in one.changes] == ["hosts.h1.cpu_cores"]
-    again.write(again.rederive(read.load(path)))
-    again_before = read.load(path).idle_before
+    again.write(again.rederive(read.load_result(path)))
+    again_before = read.load_result(path).idle_before
     assert again_before is not None
     assert again_before.hosts["h1"].cpu_cores == one.changes[0].after
     assert json.loads((path / "idle.json").read_text()) == stored, "the original is as it was"
@@ -123,7 +123,7 @@ def test_an_idle_window_is_made_again_from_its_readings(tmp_path: Path) -> None:
 
 def test_a_trial_that_failed_is_made_again_as_it_failed(tmp_path: Path) -> None:
     path = fresh(tmp_path, [story(run={"failure": "h2: the SSH connection ended"})])
-    (one,) = again.rederive(read.load(path)).trials
+    (one,) = again.rederive(read.load_result(path)).trials
     assert (one.same, one.problem) == (True, None)
 
 
@@ -158,7 +158,7 @@ def test_what_is_written_stands_beside_the_original_and_is_read_from_then_on(
 ) -> None:
     path = old(tmp_path)
     before = everything(path)
-    assert read.load(path).trials[0].method == 1
+    assert read.load_result(path).trials[0].method == 1
     code, _, err = run("rederive", "last", "--write")
     assert (code, "derived/0001" in err) == (0, True)
     after = everything(path)
@@ -168,10 +168,10 @@ def test_what_is_written_stands_beside_the_original_and_is_read_from_then_on(
         "derived/0001/derived.json",
         *(f"derived/0001/trials/{number:05d}.json" for number in (1, 2, 4)),
     ]
-    assert [trial.number for trial in read.load(path).trials] == [1, 2, 4]
-    assert {trial.method for trial in read.load(path).trials} == {METHOD}
-    assert read.load(path).trials[0].instances[0].congestion == "bbr"
-    found = again.rederive(read.load(path))
+    assert [trial.number for trial in read.load_result(path).trials] == [1, 2, 4]
+    assert {trial.method for trial in read.load_result(path).trials} == {METHOD}
+    assert read.load_result(path).trials[0].instances[0].congestion == "bbr"
+    found = again.rederive(read.load_result(path))
     assert all(one.same for one in found.trials), "made again, it is what was written"
     assert again.write(found) is None
 
@@ -216,7 +216,7 @@ def test_power_that_a_meter_seemed_too_slow_for_is_made_once_later_loads_refute_
     tmp_path: Path, run: Run
 ) -> None:
     path = judged_too_slow(tmp_path / "results")
-    slow, healthy = again.rederive(read.load(path)).trials
+    slow, healthy = again.rederive(read.load_result(path)).trials
     assert healthy.same
     assert [(one.added, one.code) for one in slow.told] == [(False, "power-window-too-short")]
     figures = {one.figure: one for one in slow.changes}
@@ -225,16 +225,16 @@ def test_power_that_a_meter_seemed_too_slow_for_is_made_once_later_loads_refute_
     assert watts.after == pytest.approx(healthy.after.receiver.power[0].power_w, rel=0.05)  # type: ignore[union-attr]
     code, _, _ = run("rederive", "last", "--write")
     assert code == 0
-    assert again.rederive(read.load(path)).trials[0].changes == ()
+    assert again.rederive(read.load_result(path)).trials[0].changes == ()
 
 
 def test_at_its_end_a_campaign_makes_the_power_that_its_later_loads_made_known(tmp_path: Path) -> None:
     path = judged_too_slow(tmp_path)
     before = everything(path)
-    (wanted, _) = again.rederive(read.load(path)).trials
+    (wanted, _) = again.rederive(read.load_result(path)).trials
     assert again.settle(path) == (1,)
-    assert read.load(path).trials[0] == wanted.after
-    found = again.rederive(read.load(path))
+    assert read.load_result(path).trials[0] == wanted.after
+    found = again.rederive(read.load_result(path))
     assert [one.same for one in found.trials] == [True, True]
     assert again.settle(path) == ()
     written = everything(path)
@@ -249,14 +249,14 @@ def test_at_its_end_a_campaign_makes_the_power_that_its_later_loads_made_known(t
 def test_what_a_part_before_had_made_again_stays_made(tmp_path: Path) -> None:
     """Readers take the last folder of these alone."""
     path = judged_too_slow(tmp_path)
-    (first, _) = again.rederive(read.load(path)).trials
+    (first, _) = again.rederive(read.load_result(path)).trials
     assert again.settle(path) == (1,)
     given = told(LIES["power-window-too-short"])
     planned = replace(given.run.planned, number=3)
     made = measure(replace(given.run, planned=planned), given.readings, given.setup, Iperf3(), 0.05)
     write_trial(path, made.trial, (), made.raw)
     assert again.settle(path) == (3,)
-    trials = read.load(path).trials
+    trials = read.load_result(path).trials
     assert trials[0] == first.after
     assert replace(trials[2], number=1) == replace(trials[0], number=1)
 
@@ -269,7 +269,7 @@ def test_a_campaign_at_its_end_settles_what_looked_too_short(tmp_path: Path) -> 
     campaign_run._settled = lambda path: CampaignRun._settled(campaign_run, path)  # type: ignore[arg-type]
     asyncio.run(CampaignRun._ended(campaign_run, path, ended))  # type: ignore[arg-type]
     assert said[0] == "power made again in trial 1: later loads show its meter quick enough"
-    (one, _) = read.load(path).trials
+    (one, _) = read.load_result(path).trials
     assert one.receiver is not None
     assert one.receiver.power[0].power_w is not None
 
@@ -353,15 +353,15 @@ def test_what_has_no_raw_trials_is_refused(tmp_path: Path, manifest: dict[str, A
     stored = json.loads((path / "manifest.json").read_text())
     (path / "manifest.json").write_text(json.dumps(stored | manifest))
     with pytest.raises(InvalidInput, match=message):
-        again.rederive(read.load(path))
+        again.rederive(read.load_result(path))
 
 
 def test_a_trial_whose_raw_files_are_damaged_stays_as_it_is_and_the_others_do_not(tmp_path: Path) -> None:
     path = fresh(tmp_path, [HEALTHY["tcp"]] * 3)
     for number, name, text in ((1, run_record.NAME, "{"), (2, "h1/mpstat.jsonl", "{\n")):
         folder = path / "trials" / f"{number:05d}" / "raw"
-        raw.pack_of(folder).write_bytes(raw.packed("raw", raw.texts(folder) | {name: text}))
-    found = again.rederive(read.load(path))
+        raw.raw_pack_of(folder).write_bytes(raw.pack_raw("raw", raw.raw_texts(folder) | {name: text}))
+    found = again.rederive(read.load_result(path))
     assert [one.problem is not None for one in found.trials] == [True, True, False]
     assert "run.json cannot be read" in str(found.trials[0].problem)
     assert "mpstat.jsonl: damaged" in str(found.trials[1].problem)
@@ -371,10 +371,10 @@ def test_a_failed_trial_of_before_stays_as_it_is(tmp_path: Path) -> None:
     path = old(tmp_path)
     file = path / "trials" / "00001" / "trial.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"status": "failed", "reason": "lost"}))
-    found = again.rederive(read.load(path))
+    found = again.rederive(read.load_result(path))
     assert "it failed, and how it ran was not stored" in str(found.trials[0].problem)
     again.write(found)
-    assert read.load(path).trials[0].status == "failed"
+    assert read.load_result(path).trials[0].status == "failed"
 
 
 def test_a_figure_that_differs_within_one_method_is_not_put_down_to_the_method() -> None:

@@ -119,7 +119,7 @@ def test_a_damaged_manifest_is_one_line_with_file_and_field(
 ) -> None:
     path = with_manifest(tmp_path, *at, value=value)
     with pytest.raises(StoreError) as raised:
-        read.load(path)
+        read.load_result(path)
     text = str(raised.value)
     assert text.startswith(f"{path / 'manifest.json'}: ")
     assert said in text
@@ -191,7 +191,7 @@ def test_a_damaged_document_beside_it_is_one_line_with_file_and_field(
     path = with_manifest(tmp_path, "name", value="t")
     part(path)
     (path / name).write_text(json.dumps(document))
-    reader: Callable[[Path], object] = soak.parts if name.startswith(soak.FOLDER) else read.load
+    reader: Callable[[Path], object] = soak.parts if name.startswith(soak.FOLDER) else read.load_result
     with pytest.raises(StoreError) as raised:
         reader(path)
     assert str(raised.value).startswith(f"{path / name}: damaged: {said}: ")
@@ -202,7 +202,7 @@ def test_what_a_newer_linewatt_wrote_beside_is_left_alone_and_kept_where_it_is_s
     newer = {"more": {"x": 1}}
     write.write_json(path / "idle.json", {"hosts": {"h1": {"cpu_cores": 0.5, **newer}}, **newer})
     write.write_json(path / "repeats.json", {**REPEATS.as_written(), **newer})
-    found = read.load(path)
+    found = read.load_result(path)
     assert found.idle[0].hosts["h1"].cpu_cores == 0.5
     assert found.manifest.hosts["h1"].said == {"name": "h1", "data": "eth0", "rack": 7}
     assert found.manifest.asked.written == MANIFEST["campaign"]

@@ -623,7 +623,7 @@ CALM = Shape(duration_s=60)
 
 @cache
 def _soak(root: Path, shape: Shape) -> Soak:
-    return digest(read.load(write(root, shape)[0]))
+    return digest(read.load_result(write(root, shape)[0]))
 
 
 @pytest.fixture(scope="module")

@@ -107,7 +107,7 @@ def test_a_figure_that_a_finding_makes_doubtful_has_a_star() -> None:
 def test_a_soak_has_its_mean_rate_and_what_its_server_moved_for_each_watt(run: Run) -> None:
     write_soak(Path("results"), Shape(duration_s=60))
     (path,) = Path("results").iterdir()
-    one = listing.listed(read.load(path))
+    one = listing.listed(read.load_result(path))
     assert one.best is not None
     assert one.best.provenance == "simulated"
     row = printed([one], 80)[2]
@@ -115,7 +115,7 @@ def test_a_soak_has_its_mean_rate_and_what_its_server_moved_for_each_watt(run: R
     assert row.split()[3] == "soak"
     from linewatt.features.soak.digest import digest
 
-    soak = digest(read.load(path))
+    soak = digest(read.load_result(path))
     (server,) = (power.total for power in soak.power if power.host == soak.roles.ends.server)
     assert server is not None
     assert soak.mean_bps is not None
@@ -124,7 +124,7 @@ def test_a_soak_has_its_mean_rate_and_what_its_server_moved_for_each_watt(run: R
 
 def soak_listed(**shape: Any) -> Listed:
     path = soak_of_day(**shape)
-    return listing.listed(read.load(path))
+    return listing.listed(read.load_result(path))
 
 
 def test_a_soak_whose_rate_or_watts_are_doubtful_has_a_star(run: Run) -> None:
@@ -184,7 +184,7 @@ def test_what_is_listed_is_kept_as_it_is_made(tmp_path: Path) -> None:
     from pydantic import TypeAdapter
 
     made = listing.listed(
-        read.load(stored(tmp_path, result(powered(scaling_trials(), provenance="simulated"))))
+        read.load_result(stored(tmp_path, result(powered(scaling_trials(), provenance="simulated"))))
     )
     shape = TypeAdapter(Listed)
     assert shape.validate_json(shape.dump_json(made)) == made

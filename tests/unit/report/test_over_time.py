@@ -89,7 +89,7 @@ def with_samples(root: Path, trials: Sequence[Trial], **manifest: Any) -> Digest
             ],
             Origin(path.name, each.number),
         )
-    return digest(read.load(path))
+    return digest(read.load_result(path))
 
 
 def figures(view: Digest) -> tuple[Figure, ...]:

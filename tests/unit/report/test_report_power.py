@@ -394,7 +394,7 @@ def test_idle_power_of_the_end_is_read_from_its_file(tmp_path: Path) -> None:
     for name, power_w in (("idle.json", 180.0), ("idle-end.json", 190.0)):
         hosts = {"h2": idle_reading(watts("psu-out:PSU1", power_w))}
         (path / name).write_text(json.dumps({"schema_version": 1, "hosts": hosts}))
-    view = digest(read.load(path))
+    view = digest(read.load_result(path))
     [one] = as_json(view)["idle_power"]
     assert (one["before_w"], one["after_w"], one["provenance"]) == (180.0, 190.0, "measured")
     assert one["reason"] is None

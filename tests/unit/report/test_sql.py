@@ -207,7 +207,7 @@ def test_rows_of_cases_and_trials_are_those_of_csv(root: Path) -> None:
         answer = ask(
             lambda _: root, f"SELECT * FROM {view} WHERE result = '{DEMO}'", limit=1000, timeout_s=60
         )
-        columns, expected = rows_of(read.load(root / DEMO), trials=trials)
+        columns, expected = rows_of(read.load_result(root / DEMO), trials=trials)
         shown = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
         texts = list(csv.DictReader(io.StringIO(csv_of(columns, shown))))
         assert texts == list(csv.DictReader(io.StringIO(csv_of(columns, expected))))
@@ -495,7 +495,7 @@ def test_counting_results_reads_no_sample_and_the_second_time_no_result(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(result_cache, "SETTLED_S", -1.0)
     seen: list[str] = []
-    load = read.load
+    load = read.load_result
 
     def noted(path: Path) -> read.Result:
         seen.append(path.name)

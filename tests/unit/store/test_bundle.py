@@ -59,7 +59,7 @@ def taken(run: Run, bundle: Path) -> tuple[int, str]:
 def refusal(bundle: Path) -> str:
     """Why a bundle is refused; nothing of it is there then."""
     with pytest.raises(InvalidInput) as refused:
-        unpack.unpack(bundle, THERE)
+        unpack.unpack_bundle(bundle, THERE)
     assert not THERE.exists() or not list(THERE.iterdir()), "nothing was imported"
     return str(refused.value)
 
@@ -138,11 +138,11 @@ def test_a_result_of_any_kind_is_read_on_another_machine_as_here(
     commands += [("report", name, "--format", "md", "-o", "r.md"), ("rederive", name)]
     here = [run(*one, "--results", str(first)) for one in commands]
     report = Path("r.md").read_text()
-    digests = {path: sums.of_file(first / name / path) for path in sums.files(first / name)}
+    digests = {path: sums.sha256_of_file(first / name / path) for path in sums.files(first / name)}
     shutil.rmtree(first)
     code, out, err = run("import", f"{name}.tar.zst", "--results", str(THERE))
     assert (code, out) == (0, f"{name}\n"), err
-    assert {path: sums.of_file(THERE / name / path) for path in sums.files(THERE / name)} == digests
+    assert {path: sums.sha256_of_file(THERE / name / path) for path in sums.files(THERE / name)} == digests
     there = [run(*one, "--results", str(THERE)) for one in commands]
     said = json.dumps([*there, Path("r.md").read_text()])
     assert "first-machine" not in said
@@ -181,7 +181,9 @@ def test_tar_unpacks_a_bundle(bundle: Path, result: Path, tmp_path: Path) -> Non
     subprocess.run(["zstd", "-q", "-d", str(bundle), "-o", str(plain)], check=True)
     with tarfile.open(plain) as archive:
         archive.extractall(tmp_path / "by-hand", filter="data")
-    assert sums.of_file(tmp_path / "by-hand" / result.name / sums.NAME) == sums.of_file(result / sums.NAME)
+    assert sums.sha256_of_file(tmp_path / "by-hand" / result.name / sums.SUMS_FILE) == sums.sha256_of_file(
+        result / sums.SUMS_FILE
+    )
 
 
 def test_a_flipped_bit_anywhere_is_named_with_the_file_that_it_is_in(bundle: Path) -> None:
@@ -231,13 +233,13 @@ def test_a_file_that_is_missing_or_was_added_is_named(bundle: Path, run: Run) ->
 
 def test_what_the_result_itself_lists_counts_too(run: Run, tmp_path: Path) -> None:
     manifest = json.dumps({**MANIFEST, "id": "x"}).encode()
-    listed = sums.lines({"manifest.json": sums.of_data(manifest), "gone.json": "0" * 64})
-    bundle = Made().add("manifest.json", manifest).add(sums.NAME, listed).at(tmp_path / "b.tar.zst")
+    listed = sums.lines({"manifest.json": sums.sha256_of_data(manifest), "gone.json": "0" * 64})
+    bundle = Made().add("manifest.json", manifest).add(sums.SUMS_FILE, listed).at(tmp_path / "b.tar.zst")
     assert "gone.json: was stored and is not there" in taken(run, bundle)[1]
-    own = sums.lines({"manifest.json": sums.of_data(manifest)})
-    more = Made().add("manifest.json", manifest).add(sums.NAME, own).add("more.txt", b"")
+    own = sums.lines({"manifest.json": sums.sha256_of_data(manifest)})
+    more = Made().add("manifest.json", manifest).add(sums.SUMS_FILE, own).add("more.txt", b"")
     assert "more.txt: was not stored by linewatt" in taken(run, more.at(bundle))[1]
-    other = Made().add("manifest.json", manifest + b" ").add(sums.NAME, own)
+    other = Made().add("manifest.json", manifest + b" ").add(sums.SUMS_FILE, own)
     assert "manifest.json: has another checksum" in taken(run, other.at(bundle))[1]
     assert "manifest.json: " in taken(run, Made().add("notes.txt", b"x").at(bundle))[1]
     assert taken(run, made().at(bundle))[0] == 0, "and what is as it should be is imported"
@@ -409,7 +411,7 @@ def test_two_imports_at_once_leave_one_result(
         original(packed, folder)
         monkeypatch.setattr(unpack, "_refuse_untrue", original)
         monkeypatch.setattr(os, "getpid", lambda: 1)
-        unpack.unpack(bundle, THERE)
+        unpack.unpack_bundle(bundle, THERE)
 
     monkeypatch.setattr(unpack, "_refuse_untrue", while_another_does)
     assert run("import", str(bundle), "--results", str(THERE))[0] == 0
@@ -428,7 +430,7 @@ def test_a_result_that_is_not_as_it_was_stored_is_not_exported(result: Path, run
 
 
 def test_a_result_that_is_being_written_is_not_exported(result: Path, run: Run) -> None:
-    with (result / sums.NAME).open("ab") as file:
+    with (result / sums.SUMS_FILE).open("ab") as file:
         file.write(sums.lines({"trials/00008/trial.json": "0" * 64}))
     (result / "trials/.00008.tmp").mkdir()
     (result / "trials/.00008.tmp/trial.json").write_text("{}")

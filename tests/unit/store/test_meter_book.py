@@ -32,7 +32,7 @@ from linewatt.records import Idle, IdleHost, Meter, Times
 from linewatt.sensors.power.base import PowerConfig
 from linewatt.sensors.power.dynamics import Dynamics
 from linewatt.store import read
-from linewatt.store.meters import CODE, LOOKED_SLOW, known_of, refuting, with_meters
+from linewatt.store.meters import LOOKED_SLOW, TOO_SHORT_CODE, known_meters, refuting_dynamics, with_meters
 from linewatt.store.write import write_json, write_trial
 
 OUT = Channel("out", "W", "gauge", "psu-out:PSU1", step=1.0)
@@ -61,7 +61,7 @@ def test_a_book_learns_what_its_meters_do_and_a_result_keeps_it(tmp_path: Path) 
     assert found.averaging_s == 0.0
     assert book.of("h2") == {}
     book.write()
-    assert known_of(read.meters(tmp_path))[KEY].dynamics == found
+    assert known_meters(read.read_meters(tmp_path))[KEY].dynamics == found
 
 
 STEADY = Course()
@@ -168,12 +168,12 @@ def test_what_a_late_meter_says_of_a_short_window_is_withheld_with_its_delay(tmp
     learn_in_a_row(book, Simulated(1.0, 0.0, delay_s=20.0), [200.0, 200.0], 28.0, 1)
     book.write()
     stored = replace(measured(power_w=IDLE_W + 30, idle_w=IDLE_W), window=Window(102.0, 126.0))
-    (trial,) = with_meters([stored], known_of(read.meters(tmp_path)))
-    assert [flag.code for flag in trial.flags] == [CODE]
+    (trial,) = with_meters([stored], known_meters(read.read_meters(tmp_path)))
+    assert [flag.code for flag in trial.flags] == [TOO_SHORT_CODE]
     assert re.search(r"too short for this meter \(it is (20|19\.\d) s late\)", trial.flags[0].evidence)
     assert trial.receiver is not None
     assert trial.receiver.power[0].power_w is None
-    (late,) = (flag for flag in meter_flags(read.meters(tmp_path), [], []) if flag.code == "meter-late")
+    (late,) = (flag for flag in meter_flags(read.read_meters(tmp_path), [], []) if flag.code == "meter-late")
     assert late.where == "h1: bmc out"
     assert late.evidence == "shows a load only 20 s after it began, as 2 loads say"
 
@@ -202,7 +202,7 @@ def test_a_meter_that_shows_peaks_is_not_called_an_averaging_one(
         book = MeterBook(path, {})
         learn_in_a_row(book, Simulated(1.0, 0.0, peak_s=peak_s), loads_w, 28.0, seed, after_s=30.0)
         book.write()
-        (known,) = read.meters(path)
+        (known,) = read.read_meters(path)
         assert known.peak_s == pytest.approx(peak_s, abs=1.5)
         assert known.averaging_s == 0.0
         (flag,) = meter_flags([known], [], [])
@@ -230,7 +230,7 @@ def test_a_meter_that_shows_means_is_never_said_to_show_peaks(tmp_path: Path, me
         book = MeterBook(path, {})
         learn_in_a_row(book, meter, [200.0, 240.0, 180.0], 28.0, seed, after_s=30.0)
         book.write()
-        assert [known.peak_s for known in read.meters(path)] == [None]
+        assert [known.peak_s for known in read.read_meters(path)] == [None]
 
 
 def test_a_book_learns_from_a_load_up_to_the_end_of_its_window(tmp_path: Path) -> None:
@@ -271,7 +271,7 @@ def test_a_campaign_that_is_gone_on_with_knows_what_it_knew(tmp_path: Path) -> N
     assert second.of("h1") == first.of("h1")
     second.write()
     assert (tmp_path / "meters-2.json").exists()
-    assert read.meters(tmp_path)[0].averaging_s == pytest.approx(10.0, rel=0.3)
+    assert read.read_meters(tmp_path)[0].averaging_s == pytest.approx(10.0, rel=0.3)
 
 
 def test_what_a_file_declares_is_known_from_the_beginning(tmp_path: Path) -> None:
@@ -291,12 +291,12 @@ def test_nothing_is_learned_over_a_gap_and_nothing_twice(tmp_path: Path) -> None
     assert book.seen_s("h1", "bmc") == 109.0
     assert book.seen_s("h1", "pdu") == 0.0
     book.write()
-    assert read.meters(tmp_path)[0].distances == 0
+    assert read.read_meters(tmp_path)[0].distances == 0
 
 
 def test_a_campaign_without_power_has_no_such_file(tmp_path: Path) -> None:
     MeterBook(tmp_path, {}).write()
-    assert read.meters(tmp_path) == ()
+    assert read.read_meters(tmp_path) == ()
 
 
 def learned(known: Dynamics) -> Meter:
@@ -385,7 +385,7 @@ QUICK = Dynamics(1.0, 1.0, 0.0, 1.0)
 
 def judged_slow(known: Dynamics, steps: int, where: str = "h1: bmc out", **seemed: float) -> Trial:
     """A first trial whose load began unevenly, with what the campaign had learned by its end."""
-    flag = Flag(CODE, where, TOO_SLOW, LONGER)
+    flag = Flag(TOO_SHORT_CODE, where, TOO_SLOW, LONGER)
     stored = replace(measured(**(SLOW | seemed)), flags=(flag,))
     (found,) = with_meters([stored], {KEY: learned(known).model_copy(update={"steps": steps})})
     return found
@@ -414,7 +414,7 @@ def test_that_a_meter_is_late_is_taken_back_once_it_does_not_seem_so(known: Dyna
 )
 def test_that_a_meter_is_slow_stays_said_where_nothing_refutes_it(known: Dynamics, steps: int) -> None:
     found = judged_slow(known, steps)
-    assert [one.code for one in found.flags] == [CODE]
+    assert [one.code for one in found.flags] == [TOO_SHORT_CODE]
     assert found.receiver is not None
     assert found.receiver.power[0].reason == TOO_SLOW
 
@@ -425,9 +425,9 @@ def test_what_is_said_of_another_meter_stays() -> None:
 
 def test_which_meters_are_refuted_is_known_with_what_was_learned_of_them() -> None:
     known = {KEY: learned(QUICK).model_copy(update={"steps": 2})}
-    assert refuting(measured(**SLOW), known) == {KEY: QUICK}
-    assert refuting(measured(), known) == {}
-    assert refuting(replace(measured(**SLOW), window=None), known) == {}
+    assert refuting_dynamics(measured(**SLOW), known) == {KEY: QUICK}
+    assert refuting_dynamics(measured(), known) == {}
+    assert refuting_dynamics(replace(measured(**SLOW), window=None), known) == {}
 
 
 def test_totals_of_energy_and_results_without_meters_stay_as_they_are() -> None:
@@ -579,12 +579,12 @@ def test_a_stored_result_is_joined_when_it_is_read(tmp_path: Path) -> None:
     path.mkdir()
     write_json(path / "manifest.json", {"schema_version": 1, "trials_planned": 1})
     write_trial_of(path, measured())
-    found = read.load(path)
+    found = read.load_result(path)
     assert found.trials[0].receiver is not None
     assert found.trials[0].receiver.power[0].power_w == 248.0
     known = {"refresh_s": 30.0, "averaging_s": 0.0, "delay_s": 0.0, "settle_s": 30.0}
     write_json(path / "meters.json", {"schema_version": 1, "meters": [meter(**known).as_written()]})
-    (one,) = read.load(path).trials
+    (one,) = read.load_result(path).trials
     assert one.receiver is not None
     assert one.receiver.power[0].power_w is None
     assert [flag.code for flag in one.flags] == ["power-window-too-short"]

@@ -18,7 +18,7 @@ from tests.unit.conftest import Run
 from tests.unit.store.test_store import MANIFEST, SERIES, TRIAL
 
 from linewatt.store import cache, read, write
-from linewatt.store.cache import state_of
+from linewatt.store.cache import state_of_result
 
 Look = Callable[[], list[str]]
 
@@ -37,13 +37,13 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def loaded(root: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Look:
     """List the results; which of them were read for it."""
-    load, seen = read.load, list[str]()
+    load, seen = read.load_result, list[str]()
 
     def count(path: Path) -> read.Result:
         seen.append(path.name)
         return load(path)
 
-    monkeypatch.setattr(read, "load", count)
+    monkeypatch.setattr(read, "load_result", count)
 
     def look() -> list[str]:
         seen.clear()
@@ -194,17 +194,17 @@ def test_a_file_that_changed_just_now_may_change_again_unseen(
 ) -> None:
     monkeypatch.setattr(cache, "SETTLED_S", 3600.0)
     assert len(loaded()) == len(loaded()) == 3
-    assert state_of(next(root.iterdir())) is None
+    assert state_of_result(next(root.iterdir())) is None
     monkeypatch.setattr(cache, "SETTLED_S", 2.0)
     monkeypatch.setattr(time, "time", lambda: 4e9)
-    assert state_of(next(root.iterdir())) is not None
+    assert state_of_result(next(root.iterdir())) is not None
 
 
 def test_no_link_is_followed(root: Path, loaded: Look) -> None:
     loaded()
     result = next(root.iterdir())
     (result / "elsewhere").symlink_to("/")
-    assert state_of(result) is None
+    assert state_of_result(result) is None
     assert loaded() == [result.name]
 
 
@@ -213,6 +213,6 @@ def test_results_and_what_is_made_of_them_are_kept_apart(tmp_path: Path, root: P
     number = TypeAdapter(int)
     first, same = (sorted(place.iterdir())[0] for place in (root, other))
     for place, kind, made in ((first, "list", 1), (same, "list", 2), (first, "cases", 3)):
-        assert cache.remembered(place, kind, number, partial(int, made)) == made
+        assert cache.remembered_of_result(place, kind, number, partial(int, made)) == made
     for place, kind, made in ((first, "list", 1), (same, "list", 2), (first, "cases", 3)):
-        assert cache.remembered(place, kind, number, lambda: 0) == made
+        assert cache.remembered_of_result(place, kind, number, lambda: 0) == made

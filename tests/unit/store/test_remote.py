@@ -100,7 +100,9 @@ def test_list_show_and_sql_say_of_a_store_what_they_say_of_a_directory(
     results: Path, put: Put, run: Run
 ) -> None:
     made = soak(6, root=str(results))
-    (made / sums.NAME).unlink()  # its manifest was changed: as of a result of before there were checksums
+    (
+        made / sums.SUMS_FILE
+    ).unlink()  # its manifest was changed: as of a result of before there were checksums
     put(results)
     for command in (
         ("list", "--json"),
@@ -118,7 +120,7 @@ def test_only_what_is_read_is_fetched_and_only_once(results: Path, run: Run, fet
     count = ("sql", "SELECT count(*) AS n FROM trials", "--csv", "--results", URL)
     assert run(*count)[1] == "n\n4\n"
     names = {name.partition("/")[2] for name in fetched}
-    assert names == {"manifest.json", sums.NAME, "trials/00001/trial.json", "trials/00002/trial.json"}
+    assert names == {"manifest.json", sums.SUMS_FILE, "trials/00001/trial.json", "trials/00002/trial.json"}
     fetched.clear()
     assert run(*count)[1] == "n\n4\n"
     assert fetched == []

@@ -20,8 +20,8 @@ from tests import forked
 from linewatt.errors import StoreError
 from linewatt.model import Case, Channel, CpuShares, EndResult, Flag, InstanceResult, Sample, Trial, Window
 from linewatt.store import raw, read, sums, write
-from linewatt.store.samples import Origin, Series, columns, write_samples
-from linewatt.store.verify import verify
+from linewatt.store.samples import Origin, Series, sample_columns, write_samples
+from linewatt.store.verify import verify_result
 
 CASE = Case("udp-60", "h1", "h2", instances=2, rate_bps=2e6)
 END = EndResult(
@@ -72,7 +72,7 @@ def result(tmp_path: Path) -> Path:
 def test_a_trial_is_read_back_as_it_was(result: Path) -> None:
     directory = write.write_trial(result, TRIAL, [SERIES], {"h2/out.json": "{}"})
     assert read.read_trial(directory) == TRIAL
-    assert raw.texts(directory / "raw") == {"h2/out.json": "{}"}
+    assert raw.raw_texts(directory / "raw") == {"h2/out.json": "{}"}
 
 
 def test_a_trial_is_three_files_and_six_waits_for_the_disk(
@@ -124,13 +124,13 @@ def test_a_trial_whose_writer_is_killed_is_there_whole_or_not_at_all(result: Pat
     """Before each of its waits for the disk, and before it gets its name."""
     done = forked.run([result, str(step)], kind=Killed)
     assert done.returncode == (0 if step == 8 else -signal.SIGKILL), "six waits and a name"
-    stored = read.load(result).trials
+    stored = read.load_result(result).trials
     assert stored in ((), (TRIAL,))
-    assert verify(result).problems == ()
+    assert verify_result(result).problems == ()
     if not stored:
         write.write_trial(result, TRIAL, [SERIES], {"h2/out.json": "{}"})
-    assert raw.texts(write.trial_dir(result, 7) / "raw") == {"h2/out.json": "{}"}
-    assert verify(result).problems == ()
+    assert raw.raw_texts(write.trial_dir(result, 7) / "raw") == {"h2/out.json": "{}"}
+    assert verify_result(result).problems == ()
 
 
 def test_what_tools_wrote_is_unpacked_by_tar_as_the_folder_that_it_was(result: Path) -> None:
@@ -146,9 +146,9 @@ def test_what_tools_wrote_is_unpacked_by_tar_as_the_folder_that_it_was(result: P
     assert {
         path.relative_to(directory / "raw").as_posix(): data.decode() for path, data in unpacked.items()
     } == texts
-    assert raw.texts(directory / "raw") == texts
+    assert raw.raw_texts(directory / "raw") == texts
     (directory / "raw.tar.gz").unlink()
-    assert raw.texts(directory / "raw") == texts, "as results of before have it"
+    assert raw.raw_texts(directory / "raw") == texts, "as results of before have it"
 
 
 def test_the_same_texts_are_packed_to_the_same_bytes_in_a_fifth_of_their_size(tmp_path: Path) -> None:
@@ -156,11 +156,11 @@ def test_the_same_texts_are_packed_to_the_same_bytes_in_a_fifth_of_their_size(tm
         f"h{host}/netcounters.jsonl": "".join(f'{{"received_s": {1e9 + i}}}\n' for i in range(500))
         for host in (1, 2)
     }
-    pack = raw.packed("raw", texts)
-    assert pack == raw.packed("raw", dict(reversed(texts.items())))
+    pack = raw.pack_raw("raw", texts)
+    assert pack == raw.pack_raw("raw", dict(reversed(texts.items())))
     assert len(pack) < sum(map(len, texts.values())) / 5
     (tmp_path / "raw.tar.gz").write_bytes(pack)
-    assert raw.texts(tmp_path / "raw") == texts
+    assert raw.raw_texts(tmp_path / "raw") == texts
 
 
 def _tar(**members: tuple[str, bytes]) -> bytes:
@@ -175,7 +175,7 @@ def _tar(**members: tuple[str, bytes]) -> bytes:
     return data.getvalue()
 
 
-GOOD = raw.packed("raw", {"h1/a.json": "{}" * 50})
+GOOD = raw.pack_raw("raw", {"h1/a.json": "{}" * 50})
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ GOOD = raw.packed("raw", {"h1/a.json": "{}" * 50})
 def test_a_damaged_or_foreign_pack_is_named_in_one_line(tmp_path: Path, data: bytes, why: str) -> None:
     (tmp_path / "raw.tar.gz").write_bytes(data)
     with pytest.raises(StoreError, match=why) as error:
-        raw.texts(tmp_path / "raw")
+        raw.raw_texts(tmp_path / "raw")
     assert str(error.value).startswith(f"{tmp_path / 'raw.tar.gz'}: ")
     assert "\n" not in str(error.value)
 
@@ -209,19 +209,19 @@ def test_a_pack_that_grows_beyond_what_is_read_is_named(
     monkeypatch.setattr(raw, "MOST_BYTES", 1 << 20)
     (tmp_path / "raw.tar.gz").write_bytes(gzip.compress(bytes(raw.MOST_BYTES + 1), 1))
     with pytest.raises(StoreError, match="holds more than 1 MiB"):
-        raw.texts(tmp_path / "raw")
+        raw.raw_texts(tmp_path / "raw")
 
 
 def test_a_pack_that_is_no_file_is_named(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "raw.tar.gz")
     with pytest.raises(StoreError, match="is no regular file"):
-        raw.texts(tmp_path / "raw")
+        raw.raw_texts(tmp_path / "raw")
 
 
 def test_of_a_long_list_of_checksums_only_its_end_is_read_to_add_to_it(
     result: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with (result / sums.NAME).open("ab") as file:
+    with (result / sums.SUMS_FILE).open("ab") as file:
         file.write(f"{'0' * 64}  trials/00001/trial.json\n".encode() * 1000 + b"cut of")
     pieces: list[int] = []
     end = sums._end_of_lines
@@ -233,9 +233,9 @@ def test_of_a_long_list_of_checksums_only_its_end_is_read_to_add_to_it(
     monkeypatch.setattr(sums, "_end_of_lines", look)
     write.write_trial(result, TRIAL, [SERIES], {})
     assert sum(pieces) <= 8 << 10
-    listed = (result / sums.NAME).read_text().splitlines()
+    listed = (result / sums.SUMS_FILE).read_text().splitlines()
     assert len(listed) == 1001 + 3
-    assert "cut of" not in (result / sums.NAME).read_text()
+    assert "cut of" not in (result / sums.SUMS_FILE).read_text()
 
 
 def test_a_failed_trial_holds_its_reason_and_no_number(result: Path) -> None:
@@ -264,7 +264,7 @@ def test_a_file_of_samples_says_by_itself_of_which_result_and_trial_it_is(result
     }
     found = duckdb.read_parquet(path)
     assert found.select("trial").distinct().fetchall() == [(TRIAL.number,)]
-    assert [(one.name, one.type) for one in columns()] == [
+    assert [(one.name, one.type) for one in sample_columns()] == [
         *zip(found.columns, map(str, found.types), strict=True)
     ]
 
@@ -304,9 +304,9 @@ def test_a_trial_that_a_crash_left_half_written_does_not_count_and_can_be_writte
         with pytest.raises(KeyboardInterrupt):
             write.write_trial(result, TRIAL, [SERIES], {"h2/out.json": "{}"})
     assert read.trial_dirs(result) == []
-    assert read.load(result).trials == ()
+    assert read.load_result(result).trials == ()
     write.write_trial(result, TRIAL, [SERIES], {})
-    assert read.load(result).trials == (TRIAL,)
+    assert read.load_result(result).trials == (TRIAL,)
 
 
 def test_nan_never_gets_into_a_result(result: Path) -> None:
@@ -328,26 +328,26 @@ def test_two_results_of_one_second_get_different_ids(tmp_path: Path) -> None:
 def test_results_are_found_by_id_prefix_and_last(tmp_path: Path) -> None:
     first = write.new_result(tmp_path, "a", 0.0, MANIFEST)
     second = write.new_result(tmp_path, "b", 86_400.0, MANIFEST)
-    assert read.find(tmp_path, first.name) == first
-    assert read.find(tmp_path, "19700102") == second
-    assert read.find(tmp_path, "last") == second
-    assert [one.id for one in read.read_each(tmp_path, read.load)[0]] == [first.name, second.name]
+    assert read.find_result(tmp_path, first.name) == first
+    assert read.find_result(tmp_path, "19700102") == second
+    assert read.find_result(tmp_path, "last") == second
+    assert [one.id for one in read.read_each(tmp_path, read.load_result)[0]] == [first.name, second.name]
     with pytest.raises(StoreError, match="several results match"):
-        read.find(tmp_path, "1970")
+        read.find_result(tmp_path, "1970")
     with pytest.raises(StoreError, match="no such result"):
-        read.find(tmp_path, "nothing")
+        read.find_result(tmp_path, "nothing")
     with pytest.raises(StoreError, match="none yet"):
-        read.find(tmp_path / "empty", "last")
+        read.find_result(tmp_path / "empty", "last")
 
 
 def test_a_damaged_file_is_named(result: Path) -> None:
     directory = write.write_trial(result, TRIAL, [], {})
     (directory / "trial.json").write_text('{"number": 7}')
     with pytest.raises(StoreError, match=r"00007/trial\.json: damaged"):
-        read.load(result)
+        read.load_result(result)
     (result / "manifest.json").write_text("{")
     with pytest.raises(StoreError, match=r"manifest\.json: damaged"):
-        read.load(result)
+        read.load_result(result)
 
 
 def test_a_directory_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> None:

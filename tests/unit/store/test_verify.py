@@ -26,7 +26,7 @@ from linewatt import durable
 from linewatt.errors import DiskFull, StoreError
 from linewatt.features.soak import storage as soak
 from linewatt.store import read, sums, write
-from linewatt.store.verify import verify
+from linewatt.store.verify import verify_result
 
 OLD = Path(__file__).parents[1].parent / "captures" / "results" / "method-1"
 IDLE = {"schema_version": 1, "window": {"start_s": 1.0, "end_s": 2.0}, "hosts": {}}
@@ -42,7 +42,7 @@ def result(tmp_path: Path) -> Path:
 
 
 def found(path: Path) -> list[tuple[str, str]]:
-    return [(one.kind, one.name) for one in verify(path).problems]
+    return [(one.kind, one.name) for one in verify_result(path).problems]
 
 
 def test_a_result_is_as_it_was_stored(result: Path, run: Run) -> None:
@@ -51,7 +51,7 @@ def test_a_result_is_as_it_was_stored(result: Path, run: Run) -> None:
     assert (code, out) == (0, "")
     assert "nothing damaged, missing or foreign" in err
     checked = subprocess.run(
-        ["sha256sum", "--check", "--quiet", sums.NAME], cwd=result, capture_output=True, check=False
+        ["sha256sum", "--check", "--quiet", sums.SUMS_FILE], cwd=result, capture_output=True, check=False
     )
     assert checked.returncode == 0, "any tool that reads such lists can do it"
 
@@ -75,7 +75,7 @@ def test_every_file_that_is_damaged_missing_or_foreign_is_named(result: Path, ru
 
 
 def test_each_byte_of_each_file_counts(result: Path) -> None:
-    for path in sorted(one for one in result.rglob("*") if one.is_file() and one.name != sums.NAME):
+    for path in sorted(one for one in result.rglob("*") if one.is_file() and one.name != sums.SUMS_FILE):
         data = path.read_bytes()
         at = random.Random(path.name).randrange(len(data))  # noqa: S311 - a place, no secret
         path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
@@ -84,13 +84,13 @@ def test_each_byte_of_each_file_counts(result: Path) -> None:
 
 
 def test_a_list_of_checksums_that_is_gone_or_damaged_is_named(result: Path) -> None:
-    lines = (result / sums.NAME).read_text()
-    (result / sums.NAME).write_text("x" + lines)
-    assert found(result) == [("damaged", sums.NAME)]
-    (result / sums.NAME).write_text(f"{'0' * 64}  ../../outside\n")
-    assert found(result) == [("damaged", sums.NAME)]
-    (result / sums.NAME).unlink()
-    assert found(result) == [("missing", sums.NAME)]
+    lines = (result / sums.SUMS_FILE).read_text()
+    (result / sums.SUMS_FILE).write_text("x" + lines)
+    assert found(result) == [("damaged", sums.SUMS_FILE)]
+    (result / sums.SUMS_FILE).write_text(f"{'0' * 64}  ../../outside\n")
+    assert found(result) == [("damaged", sums.SUMS_FILE)]
+    (result / sums.SUMS_FILE).unlink()
+    assert found(result) == [("missing", sums.SUMS_FILE)]
 
 
 @pytest.mark.parametrize(
@@ -99,11 +99,11 @@ def test_a_list_of_checksums_that_is_gone_or_damaged_is_named(result: Path) -> N
     ids=lambda one: f"{one[:9]} {len(one)}",
 )
 def test_a_name_that_no_file_can_have_is_named_and_nothing_else(result: Path, run: Run, name: str) -> None:
-    with (result / sums.NAME).open("a") as file:
+    with (result / sums.SUMS_FILE).open("a") as file:
         file.write(f"{'0' * 64}  {name}\n")
     code, out, _ = run("verify")
     assert code == 1
-    assert sums.NAME in out or f"missing  {name}" in out
+    assert sums.SUMS_FILE in out or f"missing  {name}" in out
 
 
 def test_a_trial_that_was_deleted_and_run_again_is_as_it_was_stored_last(result: Path) -> None:
@@ -137,7 +137,7 @@ def test_what_a_crash_left_half_written_is_no_damage(
         with pytest.raises(KeyboardInterrupt):
             write.write_trial(result, trial, [SERIES], {})
     digests = sums.lines({"trials/00008/trial.json": "0" * 64, "trials/00008/samples.parquet": "0" * 64})
-    with (result / sums.NAME).open("ab") as file:
+    with (result / sums.SUMS_FILE).open("ab") as file:
         file.write(digests if killed == "listed" else digests[:-30])
     if killed == "listed":
         assert (result / "trials/.00008.tmp/trial.json").exists()
@@ -170,7 +170,7 @@ def test_a_result_stored_before_there_were_checksums_is_read_instead(tmp_path: P
     (path / "trials/00002/trial.json").write_text('{"number": 2')
     assert found(path) == [("damaged", "trials/00002/trial.json")]
     write.write_json(path / "meters.json", {"schema_version": 1, "meters": []})
-    assert not (path / sums.NAME).exists(), "a list of some files would make all others foreign"
+    assert not (path / sums.SUMS_FILE).exists(), "a list of some files would make all others foreign"
 
 
 @pytest.fixture
@@ -412,4 +412,4 @@ def test_a_document_of_another_version_is_left_to_that_version(tmp_path: Path, n
     document = json.loads((path / name).read_text())
     (path / name).write_text(json.dumps({**document, "schema_version": 2}))
     with pytest.raises(StoreError, match=r"schema_version 2, this linewatt reads 1"):
-        read.load(path)
+        read.load_result(path)

@@ -209,10 +209,10 @@ def test_intervals_that_leave_part_of_the_window_out_are_no_throughput() -> None
 def test_commands_by_hand_are_those_of_the_first_trial(tmp_path: Path) -> None:
     client = ["taskset", "-c", "0", "iperf3", "--client", "198.19.1.2", "--port", "6201", "--time", "7"]
     server = ["taskset", "-c", "1", "iperf3", "--server", "--port", "6201"]
-    pack = raw.pack_of(tmp_path / "trials" / "00001" / "raw")
+    pack = raw.raw_pack_of(tmp_path / "trials" / "00001" / "raw")
     pack.parent.mkdir(parents=True)
     listed = [{"host": "h2", "argv": server}, {"host": "h1", "argv": client}]
-    pack.write_bytes(raw.packed("raw", {"commands.json": json.dumps(listed)}))
+    pack.write_bytes(raw.pack_raw("raw", {"commands.json": json.dumps(listed)}))
     found = byhand.commands_of(tmp_path, {"h1": "lw1-h1", "h2": "lw1-h2"})
     assert found == byhand.Commands(tuple(server), tuple(client), "lw1-h2", "lw1-h1")
     assert (found.port, found.seconds) == (6201, 7.0)

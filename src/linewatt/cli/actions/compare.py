@@ -20,7 +20,7 @@ from linewatt.report.comparison.sides import Kept, kept
 from linewatt.report.comparison.stored_comparison import compared, compared_by_kind, matched, run_kind_of
 from linewatt.report.kinds import KindComparison
 from linewatt.report.views import ComparisonView
-from linewatt.store.read import find, readable
+from linewatt.store.read import find_result, reading_results
 
 NOTHING = "nothing"
 
@@ -54,7 +54,7 @@ def compare_results(  # noqa: PLR0913  one parameter an option
     by = by if hosts is None else HOST
     named = _fail_on(fail_on, metrics, two=len(result_words) == 2)
     paths = _paths(result_words, results, by, base)
-    with readable(*(path for side in paths for path in side)):
+    with reading_results(*(path for side in paths for path in side)):
         plain = not (by or base or factor or fail_on or metric or allow or output or form in CI)
         if comparison := compared_by_kind(paths, plain=plain):
             _print_kind_comparison(comparison, as_json=as_json, as_csv=as_csv)
@@ -154,7 +154,7 @@ def _paths(sides: Sequence[str], results: Path, by: str | None, base: str | None
         raise InvalidInput(f"{sides[0]} alone: name a second result, or with --by what is compared within it")
     if len(sides) == 2 and base is not None:
         raise InvalidInput("--base names a level of one result; of two, the first is the base")
-    paths = [[find(results, name) for name in _names(side)] for side in sides]
+    paths = [[find_result(results, name) for name in _names(side)] for side in sides]
     all_paths = [path.resolve() for side in paths for path in side]
     if len(set(all_paths)) < len(all_paths):
         raise InvalidInput(f"{' and '.join(sides)} are the same result; name two, or one with --by")

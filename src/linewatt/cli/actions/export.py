@@ -14,8 +14,8 @@ from linewatt.foreign import one_line
 from linewatt.report.full_result import document_of, rows_of
 from linewatt.report.printing.export import csv_of
 from linewatt.report.printing.html import write
-from linewatt.store.bundle.layout import SUFFIX
-from linewatt.store.read import Result, find, load, readable
+from linewatt.store.bundle.layout import BUNDLE_SUFFIX
+from linewatt.store.read import Result, find_result, load_result, reading_results
 from linewatt.units import first_of
 
 SCHEMA_VERSION = 1
@@ -45,7 +45,7 @@ def export_result(  # noqa: PLR0913  one parameter an option
         raise InvalidInput("--trial: goes with --format iperf3")
 
     results_there(results)
-    path = find(results, result_id)
+    path = find_result(results, result_id)
     name = path.resolve().name
     if form == "bundle":
         _bundle(path, output, as_json=as_json)
@@ -70,8 +70,8 @@ def _chosen(form: str | None, *, bundle: bool) -> str:
 def _file(path: Path, target: Path, form: str, *, trials: bool, as_json: bool) -> None:
     """One file of cases or trials."""
     checked_target(target)
-    with readable(path):
-        content = _MAKERS[form](load(path), trials)
+    with reading_results(path):
+        content = _MAKERS[form](load_result(path), trials)
     write(target, content, _READABLE if form == "openmetrics" else None)
     _written(path, target, form, as_json=as_json)
 
@@ -126,8 +126,8 @@ def _iperf3(path: Path, output: Path | None, number: int | None, *, as_json: boo
         target = checked_target(output or Path(f"{name}.{number:05d}.iperf3.json"))
     else:
         target = _new_folder(output or Path(f"{name}.iperf3"))
-    with readable(path):
-        result = load(path)
+    with reading_results(path):
+        result = load_result(path)
         trials = [trial for trial in result.trials if number is None or trial.number == number]
         why = {trial.number: reason for trial in trials if (reason := why_not(trial)) is not None}
         shown = [trial for trial in trials if trial.number not in why]
@@ -179,10 +179,10 @@ def _write_folder(target: Path, texts: Iterable[tuple[int, str]]) -> None:
 
 
 def _bundle(path: Path, output: Path | None, *, as_json: bool) -> None:
-    from linewatt.store.bundle.pack import pack
+    from linewatt.store.bundle.pack import pack_bundle
 
-    target = checked_target(output or Path(f"{path.resolve().name}{SUFFIX}"))
-    packed = pack(path, target)
+    target = checked_target(output or Path(f"{path.resolve().name}{BUNDLE_SUFFIX}"))
+    packed = pack_bundle(path, target)
     if packed.left_out:
         say(one_line(f"left out, because linewatt did not store it: {', '.join(packed.left_out)}"))
     if as_json:

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 def rederive_result(*, result_id: str, results: Path, write: bool, trials: bool, as_json: bool) -> None:
     """Make a result again from its raw files by today's method."""
-    original = read.find(results, result_id)
-    with read.readable(original):
-        rederived = run.rederive(read.load(original))
+    original = read.find_result(results, result_id)
+    with read.reading_results(original):
+        rederived = run.rederive(read.load_result(original))
     path = run.write(rederived) if write else None
     if as_json:
         print_json(run.as_document(rederived) | {"written": None if path is None else str(path)})

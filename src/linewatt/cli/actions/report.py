@@ -20,13 +20,13 @@ def write_report(*, result_id: str, output: Path | None, results: Path, as_json:
     """Write a report: one file that needs no network."""
     if form not in formats():
         raise InvalidInput(f"--format {form}: not a format; choose {', '.join(formats())}")
-    path = read.find(results_near(results), result_id)
+    path = read.find_result(results_near(results), result_id)
     of_features = report_formats()
     suffix = of_features[form].suffix if form in of_features else form
     target = checked_target(output or Path(f"{path.name}.{suffix}"))
     make = _made_by(form)
-    with read.readable(path):
-        content = make(read.load(path))
+    with read.reading_results(path):
+        content = make(read.load_result(path))
     write(target, content)
     if as_json:
         print_json({"schema_version": 1, "id": path.name, "path": str(target)})

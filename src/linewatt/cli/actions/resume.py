@@ -19,7 +19,7 @@ from linewatt.engine.further import lacking
 from linewatt.engine.plan_kinds import plan_kind
 from linewatt.errors import InvalidInput, StoreError
 from linewatt.foreign import one_line
-from linewatt.store.read import Result, find, load, readable
+from linewatt.store.read import Result, find_result, load_result, reading_results
 
 MOST_DIFFERENCES = 5
 """of a campaign file from the stored campaign that are told"""
@@ -29,9 +29,9 @@ _OF_SEARCHES = ("search.", "search:", "instance_search.", "instance_search:")
 def resume_result(*, result_id: str, results: Path, wait: bool, as_json: bool, allow_commands: bool) -> None:
     """Continue an interrupted campaign or soak."""
     results_there(results)
-    path = find(results, result_id)
-    with readable(path):
-        result = load(path)
+    path = find_result(results, result_id)
+    with reading_results(path):
+        result = load_result(path)
         if result.imported_from is not None:
             raise StoreError(
                 f"{result.id}: imported from {result.imported_from}, so there is nothing to resume"

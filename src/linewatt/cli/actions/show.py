@@ -21,7 +21,7 @@ from linewatt.report.trials.digest import digest
 from linewatt.report.trials.settings.effects import EFFECT_COLUMNS, effect_rows
 from linewatt.report.views import ResultView
 from linewatt.store import read
-from linewatt.store.read import Result, readable
+from linewatt.store.read import Result, reading_results
 from linewatt.units import parse_rate
 
 
@@ -54,9 +54,9 @@ def show_result(  # noqa: PLR0913  one parameter an option
         _alone(f"--{feature_option.word}", True, others)
     rates_bps = [_throughput(rate_text) for rate_text in at or ()]
 
-    path = read.find(results_near(results), result_id)
-    with readable(path):
-        result = read.load(path)
+    path = read.find_result(results_near(results), result_id)
+    with reading_results(path):
+        result = read.load_result(path)
         if rates_bps:
             _show_watts(result, rates_bps, as_json=as_json)
         elif feature_option is not None:

@@ -10,13 +10,13 @@ import typer
 
 from linewatt.cli.output import print_json, put, say
 from linewatt.foreign import one_line
-from linewatt.store.read import find
-from linewatt.store.verify import verify as verified
+from linewatt.store.read import find_result
+from linewatt.store.verify import verify_result as verified
 
 
 def verify_result(*, result_id: str, results: Path, as_json: bool) -> None:
     """Check a stored result against its checksums."""
-    verification = verified(find(results, result_id))
+    verification = verified(find_result(results, result_id))
     if as_json:
         print_json(
             {

@@ -20,9 +20,9 @@ from linewatt.campaign.campaign import PowerSource
 from linewatt.engine.live.feed import Reading
 from linewatt.records import SCHEMA_VERSION, Meter, Meters
 from linewatt.sensors.power.dynamics import Dynamics, declared
-from linewatt.store.meters import known_of
-from linewatt.store.read import meters as stored_meters
+from linewatt.store.meters import known_meters
 from linewatt.store.read import numbered_files
+from linewatt.store.read import read_meters as stored_meters
 from linewatt.store.write import write_json
 
 MOST_DISTANCES = 2000
@@ -133,7 +133,7 @@ class MeterBook:
         """With what a first part of this result had learned, and what its file declares."""
         self._path = path
         self._before: dict[str, dict[tuple[str, str], Meter]] = {}
-        for (host, *key), meter in known_of(stored_meters(path)).items():
+        for (host, *key), meter in known_meters(stored_meters(path)).items():
             self._before.setdefault(host, {})[key[0], key[1]] = meter
         self._declared = {
             (host, name): declared(source.cfg.refresh_s, source.cfg.averaging_s)

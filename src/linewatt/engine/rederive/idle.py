@@ -39,9 +39,9 @@ def idle_again(result: Path, campaign: Campaign) -> Iterator[IdleAgain]:
     """Every idle window of a result. Raises StoreError."""
     for kind in ("idle", "idle-end"):
         for file in takewhile(Path.exists, read.numbered_files(result, kind)):
-            path = derived.document(result, file.name)
+            path = derived.derived_document(result, file.name)
             before = read.read_json(path)
-            stored = read.value_of(path, before, Idle)
+            stored = read.value_of_document(path, before, Idle)
             try:
                 with contained(file.name):
                     hosts = _made(stored, result / "raw" / file.stem, campaign)
@@ -55,7 +55,7 @@ def idle_again(result: Path, campaign: Campaign) -> Iterator[IdleAgain]:
 
 def _made(stored: Idle, folder: Path, campaign: Campaign) -> dict[str, Any]:
     """What hosts did in a window, from its readings. Raises ParseError."""
-    files = raw.texts(folder)
+    files = raw.raw_texts(folder)
     if run_record.NAME not in files:
         raise ParseError("what was known of its sensors was not stored then; it stays as it is")
     idle_inputs = run_record.read_idle(files[run_record.NAME])

@@ -26,8 +26,8 @@ from linewatt.model import METHOD, Trial
 from linewatt.power_source_keys import correct_trial
 from linewatt.sensors.power.dynamics import Dynamics
 from linewatt.store import derived, raw, read
-from linewatt.store.meters import CODE, Key, known_of, looked_slow, refuting
-from linewatt.store.write import ORIGINALS, RAW
+from linewatt.store.meters import TOO_SHORT_CODE, Key, known_meters, looked_too_slow, refuting_dynamics
+from linewatt.store.write import ORIGINALS_FOLDER, RAW_FOLDER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class Rederived:
 def rederive(result: read.Result) -> Rederived:
     """Make every trial again. Raises InvalidInput where a result has no raw output, StoreError."""
     if result.imported_from is not None:
-        where = raw.pack_of(result.path / RAW / ORIGINALS)
+        where = raw.raw_pack_of(result.path / RAW_FOLDER / ORIGINALS_FOLDER)
         kept_there = f" (its files are in {where})" if result.manifest.imported_files else ""
         raise InvalidInput(
             f"{result.id}: was imported from {result.imported_from}; import it again instead{kept_there}"
@@ -75,11 +75,13 @@ def settle(path: Path) -> tuple[int, ...]:
 
     At the end of a campaign, whose later loads say so. Raises StoreError; DiskFull.
     """
-    result = read.load(path)
-    refuted = {trial.number for trial in result.trials if looked_slow(trial)}
+    result = read.load_result(path)
+    refuted = {trial.number for trial in result.trials if looked_too_slow(trial)}
     if not refuted:
         return ()
-    if derived.newest(path) is not None:  # of a part before, which the next such folder must have, too
+    if (
+        derived.newest_derived(path) is not None
+    ):  # of a part before, which the next such folder must have, too
         rederived = rederive(result)
     else:
         campaign = stored.from_dict(result.manifest.asked.written)
@@ -106,18 +108,18 @@ def write(rederived: Rederived) -> Path | None:
     idle = {
         idle_window.name: idle_window.after for idle_window in rederived.idle if idle_window.after is not None
     }
-    return derived.write(rederived.result.path, about, trials, idle)
+    return derived.write_derived(rederived.result.path, about, trials, idle)
 
 
 def _each(result: read.Result, campaign: Campaign, directories: Sequence[Path]) -> tuple[TrialAgain, ...]:
-    files = derived.files(result.path, [directory.name for directory in directories])
+    files = derived.derived_files(result.path, [directory.name for directory in directories])
     pairs = zip(directories, files, strict=True)
     return tuple(_again(result, campaign, directory, Path(file)) for directory, file in pairs)
 
 
 def _again(result: read.Result, campaign: Campaign, directory: Path, file: Path) -> TrialAgain:
     with contained(str(file)):
-        before = read_json(raw.text_of(file), str(file), STORED)
+        before = read_json(raw.raw_text(file), str(file), STORED)
         number, method = int(before["number"]), int(before.get("method", 1))
     learned = _refuting(result, directory)
     try:
@@ -137,7 +139,7 @@ def _again(result: read.Result, campaign: Campaign, directory: Path, file: Path)
 
 def _made(result: read.Result, campaign: Campaign, directory: Path, learned: Mapping[Key, Dynamics]) -> Trial:
     """A trial from its raw files, and what was learned since. Raises ParseError, StoreError."""
-    files = raw.texts(directory / RAW)
+    files = raw.raw_texts(directory / RAW_FOLDER)
     inputs_text = files.get(run_record.NAME)
     if inputs_text is None:
         trial = read.read_trial(directory)
@@ -150,9 +152,9 @@ def _made(result: read.Result, campaign: Campaign, directory: Path, learned: Map
 
 def _refuting(result: read.Result, directory: Path) -> Mapping[Key, Dynamics]:
     """What later loads showed of the meters that a trial was wrongly called too short for."""
-    if CODE not in raw.text_of(directory / "trial.json"):
+    if TOO_SHORT_CODE not in raw.raw_text(directory / "trial.json"):
         return {}
-    return refuting(read.read_trial(directory), known_of(result.meters))
+    return refuting_dynamics(read.read_trial(directory), known_meters(result.meters))
 
 
 def _with_meters(trial_inputs: Kept, learned: Mapping[Key, Dynamics]) -> Kept:

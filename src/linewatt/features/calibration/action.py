@@ -21,7 +21,7 @@ from linewatt.features.calibration.stored import calibrations
 from linewatt.features.calibration.trial_comparison import Pair, compared
 from linewatt.store import read
 from linewatt.store.read import Result, numbered_files
-from linewatt.store.read import load as load_result
+from linewatt.store.read import load_result as load_result
 from linewatt.store.write import write_json
 from linewatt.units import format_seconds
 
@@ -102,11 +102,11 @@ def _run(
 
 def _stored(result_id: str, results: Path) -> Result:
     try:
-        path = read.find(results, result_id)
+        path = read.find_result(results, result_id)
     except StoreError as error:
         raise InvalidInput(f"no campaign file, and {error}") from None
-    with read.readable(path):
-        result = read.load(path)
+    with read.reading_results(path):
+        result = read.load_result(path)
     if result.is_soak or result.imported_from is not None:
         what = "a soak" if result.is_soak else "imported"
         raise InvalidInput(f"{result.id}: is {what}; two meters are compared over trials that linewatt ran")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from linewatt import records
 from linewatt.features.calibration.documents import Calibration, CalibrationUsed
-from linewatt.store.read import numbered
+from linewatt.store.read import read_numbered
 
 
 def calibrations(path: Path) -> tuple[Calibration, ...]:
@@ -17,7 +17,7 @@ def calibrations(path: Path) -> tuple[Calibration, ...]:
     """
     by_meters = {
         (calibration.host, calibration.meter.source, calibration.reference.source): calibration
-        for calibration in numbered(path, "calibration", Calibration)
+        for calibration in read_numbered(path, "calibration", Calibration)
     }
     return tuple(by_meters.values())
 

@@ -19,7 +19,7 @@ from linewatt.features.history.command import NOTHING, REGRESSION
 from linewatt.features.history.regressions import regressions
 from linewatt.report.comparison.factor import parse_factor
 from linewatt.report.comparison.sides import Kept, kept
-from linewatt.store.read import find, read_each, readable
+from linewatt.store.read import find_result, read_each, reading_results
 
 
 def print_history(  # noqa: PLR0913  one parameter an option
@@ -42,7 +42,7 @@ def print_history(  # noqa: PLR0913  one parameter an option
     target = None if output is None else checked_target(output)
     loaded, damaged = read_each(results, lambda path: (path, kept(path)))
     loaded = _results_since(results, sorted(loaded, key=lambda entry: entry[1].created_s or 0), since)
-    with readable(*(path for path, _ in loaded)):
+    with reading_results(*(path for path, _ in loaded)):
         case_history = history_of(results, loaded, metrics, case, test, matters, damaged)
         if not case_history.courses and not case_history.left_out and not damaged:
             raise InvalidInput(_empty_message(results, loaded, case, test, metrics))
@@ -66,7 +66,7 @@ def _results_since(results: Path, loaded: Loaded, since: str | None) -> list[tup
     if since is None:
         return list(loaded)
 
-    first = find(results, since).resolve()
+    first = find_result(results, since).resolve()
     places = [at for at, (path, _) in enumerate(loaded) if path.resolve() == first]
     if not places:
         raise InvalidInput(f"--since {since}: is none of the results below {results} that can be read")

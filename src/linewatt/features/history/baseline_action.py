@@ -15,7 +15,7 @@ from linewatt.errors import StoreError
 from linewatt.features.history import baselines
 from linewatt.features.history.baselines import Baseline
 from linewatt.foreign import one_line
-from linewatt.store.read import find
+from linewatt.store.read import find_result
 from linewatt.units import when
 
 SCHEMA_VERSION = 1
@@ -26,7 +26,7 @@ def store_baseline(*, name: str, result_id: str, results: Path, as_json: bool) -
     before = None
     with suppress(StoreError):  # a damaged file is replaced
         before = baselines.get(results, name)
-    new = baselines.put(results, name, find(results, result_id), time.time())
+    new = baselines.put(results, name, find_result(results, result_id), time.time())
     if before is not None and before.id != new.id:
         say(f"{name} was {before.id}")
     if as_json:

@@ -19,7 +19,7 @@ from pydantic import Field, ValidationError
 from linewatt import durable, foreign
 from linewatt.document import Part
 from linewatt.errors import InvalidInput, ParseError, StoreError
-from linewatt.store.write import json_of, unstored
+from linewatt.store.write import json_of, unstored_text
 from linewatt.units import when
 
 FOLDER = "baselines"
@@ -118,7 +118,7 @@ def put(root: Path, name: str, result: Path, now_s: float) -> Baseline:
             path, json_of({"schema_version": SCHEMA_VERSION, "id": baseline.id, "set_s": now_s})
         )
     except OSError as error:
-        raise unstored(path, "the baseline", error) from error
+        raise unstored_text(path, "the baseline", error) from error
     return baseline
 
 

@@ -18,7 +18,7 @@ from linewatt.model import Case
 from linewatt.records import Campaign
 from linewatt.report.comparison.sides import Kept, with_surroundings
 from linewatt.report.kinds import ResultKind, result_kinds
-from linewatt.store.read import Damaged, load, readable
+from linewatt.store.read import Damaged, load_result, reading_results
 
 Loaded = Sequence[tuple[Path, Kept]]
 
@@ -100,8 +100,8 @@ def _single_runs(
     left_out: dict[str, str] = {}
     for path in paths:
         try:
-            with readable(path):
-                stored = load(path)
+            with reading_results(path):
+                stored = load_result(path)
                 if case is not None and not _has_key(kind, stored.manifest.asked, case):
                     continue
                 side = with_surroundings(Kept(stored.created_s, kind.name, ()).side(stored.id), path)

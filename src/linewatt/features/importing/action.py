@@ -12,7 +12,7 @@ from linewatt.errors import InvalidInput
 from linewatt.features.importing.captures_command import Given, import_captures, is_captures
 from linewatt.features.tables.api import store_table
 from linewatt.store.bundle.layout import is_bundle
-from linewatt.store.bundle.unpack import unpack
+from linewatt.store.bundle.unpack import unpack_bundle
 
 SCHEMA_VERSION = 1
 
@@ -76,7 +76,7 @@ def _import_bundle(bundle: Path, name: str | None, results: Path, *, as_json: bo
     """Have the result of a bundle. Raises InvalidInput, StoreError."""
     if name is not None:
         raise InvalidInput(f"--name {name}: the result of a bundle keeps its id")
-    unpacked = unpack(bundle, results)
+    unpacked = unpack_bundle(bundle, results)
     contents = unpacked.contents
     if as_json:
         print_json(

@@ -37,7 +37,7 @@ from linewatt.features.rehearse.edits import (
 )
 from linewatt.hosts.facts.read import Facts
 from linewatt.missing import Missing
-from linewatt.store.read import load_manifest, readable
+from linewatt.store.read import load_manifest, reading_results
 
 _FactsByHost = Mapping[str, Facts | Missing]
 """host → its facts, or why they are unknown"""
@@ -81,7 +81,7 @@ def _stored_facts(path: Path) -> dict[str, Facts]:
     place = path.parent if path.name == "manifest.json" else path
     if not (place / "manifest.json").is_file():
         raise InvalidInput(f"--facts {path}: neither a stored result nor its manifest.json")
-    with readable(place):
+    with reading_results(place):
         manifest = load_manifest(place)
     return {name: host.facts for name, host in manifest.hosts.items() if host.facts}
 

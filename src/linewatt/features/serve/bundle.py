@@ -33,7 +33,7 @@ def version() -> str:
 
 def script() -> bytes:
     """The script, from the cache if it is there. Raises StoreError if it cannot be made."""
-    return cache.kept(NAME, version(), _make_script)
+    return cache.kept_in_cache(NAME, version(), _make_script)
 
 
 def _make_script() -> bytes:

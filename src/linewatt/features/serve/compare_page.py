@@ -27,7 +27,7 @@ from linewatt.report.comparison.first_screen import first_screen
 from linewatt.report.comparison.page import render
 from linewatt.report.comparison.sides import kept, side_of
 from linewatt.report.comparison.stored_comparison import compared, compared_by_kind
-from linewatt.store.read import readable
+from linewatt.store.read import reading_results
 
 router = APIRouter()
 MOST = 12
@@ -79,7 +79,7 @@ def _comparable_properties(paths: Sequence[Path]) -> list[str]:
     """Properties of one result that have several levels to compare."""
     if not paths:
         return []
-    with readable(paths[0]):
+    with reading_results(paths[0]):
         sides = kept(paths[0])
         if sides.kind:
             return []
@@ -96,7 +96,7 @@ def _compare(paths: Sequence[Path], criteria: Criteria) -> Comparison:
     by, base, factor = criteria
     for path in paths:
         refuse_links(path)
-    with readable(*paths):
+    with reading_results(*paths):
         if compared_by_kind([[path] for path in paths], plain=True):
             raise InvalidInput("published means are compared by 'linewatt compare', not on a page")
         options = Options(by or None, _parse_ratio(factor), tuple(METRICS), ())

@@ -22,7 +22,7 @@ from linewatt.features.serve.result_paths import refuse_links, result_at
 from linewatt.features.serve.site import site_of
 from linewatt.report.comparison.factor import parse_factor
 from linewatt.report.comparison.sides import Kept, kept
-from linewatt.store.read import read_each, readable
+from linewatt.store.read import read_each, reading_results
 
 router = APIRouter()
 _PATIENCE_S = 1.0
@@ -67,7 +67,7 @@ def history_page(
             raise InvalidInput(f"since={since.name}: is none of the results that can be read")
         loaded = loaded[names.index(since.name) :]
     metrics = (filters["metric"] or "throughput",)
-    with readable(*(path for path, _ in loaded)):
+    with reading_results(*(path for path, _ in loaded)):
         case, test = filters["case"] or None, filters["test"] or None
         case_history = history_of(results, loaded, metrics, case, test, factor, damaged)
     tests = sorted({case.case.test for _, recorded in loaded for case in recorded.cases})

@@ -37,22 +37,22 @@ class Entry:
     @property
     def is_pack(self) -> bool:
         """Whether it is a file that holds texts."""
-        return self.is_folder and self.name.endswith(raw.SUFFIX)
+        return self.is_folder and self.name.endswith(raw.RAW_SUFFIX)
 
 
 def names(result: Path) -> list[str]:
     """Names of all files that may be read. Raises StoreError where there is no list of them."""
-    listed_names = [sums.NAME, *sums.read(result / sums.NAME)]
-    for again in sorted(result.glob(f"derived/[0-9]*/{sums.NAME}")):
+    listed_names = [sums.SUMS_FILE, *sums.read_sums(result / sums.SUMS_FILE)]
+    for again in sorted(result.glob(f"derived/[0-9]*/{sums.SUMS_FILE}")):
         prefix = again.parent.relative_to(result).as_posix()
-        listed_names += [f"{prefix}/{name}" for name in (sums.NAME, *sums.read(again))]
+        listed_names += [f"{prefix}/{name}" for name in (sums.SUMS_FILE, *sums.read_sums(again))]
     return list(dict.fromkeys(listed_names))
 
 
 def entries(result: Path, folder: str) -> list[Entry]:
     """Entries of a folder (empty: the result), or of a packed file. Raises StoreError."""
     listed_names = names(result)
-    if folder in listed_names and folder.endswith(raw.SUFFIX):
+    if folder in listed_names and folder.endswith(raw.RAW_SUFFIX):
         return [Entry(f"{folder}/{name}", is_folder=False) for name in sorted(texts(result, folder))]
     prefix = f"{folder}/" if folder else ""
     below = [name.removeprefix(prefix) for name in listed_names if name.startswith(prefix)]
@@ -62,7 +62,7 @@ def entries(result: Path, folder: str) -> list[Entry]:
     files = {name for name in below if "/" not in name}
     with _entered(result, folder) as handle:
         return [
-            Entry(prefix + title, title.endswith(raw.SUFFIX), _size(handle, title))
+            Entry(prefix + title, title.endswith(raw.RAW_SUFFIX), _size(handle, title))
             if title in files
             else Entry(prefix + title, is_folder=True)
             for title in titles
@@ -110,19 +110,19 @@ def opened(result: Path, name: str) -> tuple[BinaryIO, int]:
 
 def texts(result: Path, pack: str) -> dict[str, str]:
     """The texts in a listed packed file by name. Raises StoreError."""
-    if not pack.endswith(raw.SUFFIX):
+    if not pack.endswith(raw.RAW_SUFFIX):
         raise StoreError(f"{pack}: is no file of packed texts")
     file, _ = opened(result, pack)
     with file:
-        return raw.texts_in(file, pack, MOST_OPENED_BYTES)
+        return raw.raw_texts_in(file, pack, MOST_OPENED_BYTES)
 
 
 def text(result: Path, name: str) -> str | None:
     """A text in a packed file, named as if that were a folder; None where no packed file is named so."""
-    before, between, after = name.partition(f"{raw.SUFFIX}/")
+    before, between, after = name.partition(f"{raw.RAW_SUFFIX}/")
     if not between:
         return None
-    pack = before + raw.SUFFIX
+    pack = before + raw.RAW_SUFFIX
     content = texts(result, pack).get(after)
     if content is None:
         raise StoreError(f"{name}: {pack} has no such text")

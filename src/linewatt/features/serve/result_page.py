@@ -22,7 +22,7 @@ from linewatt.features.serve.trial_view import trial_values
 from linewatt.model import Trial
 from linewatt.report.full_result import page_of
 from linewatt.store import read
-from linewatt.store.read import Result, readable
+from linewatt.store.read import Result, reading_results
 
 router = APIRouter()
 T = TypeVar("T")
@@ -54,8 +54,8 @@ async def show_trial(request: Request, name: str, number: int) -> Response:
 def of_result(path: Path, make: Callable[[Result], T], only: Sequence[int] | None = None) -> T:
     """Load a result and call ``make``. Raises StoreError naming a damaged file."""
     refuse_links(path)
-    with readable(path):
-        return make(read.load(path, only))
+    with reading_results(path):
+        return make(read.load_result(path, only))
 
 
 def result_page(path: Path, live: bool) -> Body:

@@ -12,7 +12,7 @@ from linewatt.core.feature import named_result
 from linewatt.errors import StoreError
 from linewatt.features.serve.site import Site
 from linewatt.store import sums
-from linewatt.store.cache import state_of
+from linewatt.store.cache import state_of_result
 from linewatt.store.read import newest_first
 
 _LONGEST = 255
@@ -30,7 +30,7 @@ def result_at(site: Site, reference: str) -> Path:
     path = root / reference
     if path.is_symlink() or not path.is_dir():
         raise HTTPException(404, f"{reference}: no such result")
-    if not any((path / name).is_file() for name in ("manifest.json", sums.NAME)):
+    if not any((path / name).is_file() for name in ("manifest.json", sums.SUMS_FILE)):
         raise HTTPException(404, f"{reference}: is no result")
     return path
 
@@ -52,7 +52,7 @@ def url_of(path: Path) -> str:
 
 def key_of(*paths: Path) -> tuple[object, ...]:
     """A cache key that changes with the files of the results; unique while files have just changed."""
-    return tuple((path.name, state_of(path) or object()) for path in paths)
+    return tuple((path.name, state_of_result(path) or object()) for path in paths)
 
 
 def refuse_links(path: Path) -> None:

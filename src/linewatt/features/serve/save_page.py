@@ -21,8 +21,8 @@ from linewatt.features.serve.site import site_of
 from linewatt.report.full_result import document_of, page_of, rows_of
 from linewatt.report.printing.export import csv_of
 from linewatt.report.printing.markdown_report import render
-from linewatt.store.bundle.layout import SUFFIX
-from linewatt.store.bundle.pack import pack
+from linewatt.store.bundle.layout import BUNDLE_SUFFIX
+from linewatt.store.bundle.pack import pack_bundle
 from linewatt.store.read import Result
 
 router = APIRouter()
@@ -52,7 +52,7 @@ async def bundle(request: Request, name: str) -> Response:
     site = site_of(request)
     path = await run_in_threadpool(result_at, site, name)
     folder = tempfile.TemporaryDirectory(prefix="linewatt-bundle-")
-    target = Path(folder.name) / f"{path.name}{SUFFIX}"
+    target = Path(folder.name) / f"{path.name}{BUNDLE_SUFFIX}"
     try:
         size = int((await site.page_pool.once(write_bundle, path, target)).data)
         opened = target.open("rb")
@@ -69,7 +69,7 @@ async def bundle(request: Request, name: str) -> Response:
 def write_bundle(path: Path, target: Path) -> Body:
     """Write the bundle; the body holds its size in bytes. Raises StoreError."""
     refuse_links(path)
-    return Body(str(pack(path, target).bytes).encode(), "text/plain")
+    return Body(str(pack_bundle(path, target).bytes).encode(), "text/plain")
 
 
 @router.get("/results/{name}/save/{form}")

@@ -16,8 +16,8 @@ from threading import Condition, Thread
 from typing import Generic, TypeVar
 
 from linewatt.errors import StoreError
-from linewatt.store.cache import state_of
-from linewatt.store.read import Damaged, Unproven, readable, result_dirs
+from linewatt.store.cache import state_of_result
+from linewatt.store.read import Damaged, Unproven, reading_results, result_dirs
 
 T = TypeVar("T")
 
@@ -98,7 +98,7 @@ class Shelf(Generic[T]):
 
     def _update(self, path: Path) -> None:
         previous, began_s = self._kept.get(path), time.monotonic()
-        state = state_of(path)
+        state = state_of_result(path)
         if previous is not None and not _is_due(previous, state, began_s):
             return
         row = self._read(path)
@@ -112,7 +112,7 @@ class Shelf(Generic[T]):
         if path.is_symlink():
             return Damaged(path.name, path, LINK)
         try:
-            with readable(path):
+            with reading_results(path):
                 return self._reader(path)
         except StoreError as error:
             return Damaged(path.name, path, str(error), not isinstance(error, Unproven))

@@ -37,8 +37,8 @@ def resolved(campaign: Campaign, results: Path, stored_best: Mapping[str, Any] |
         return with_best(campaign, TypeAdapter(BestOf).validate_python(stored_best))
     try:
         path = _path(results, best_of.result)
-        with read.readable(path):
-            result = read.load(path)
+        with read.reading_results(path):
+            result = read.load_result(path)
             trials = result.trials
     except StoreError as error:
         raise InvalidInput(f"{campaign.path}: best_of: {error}") from error
@@ -60,7 +60,7 @@ def _path(results: Path, result_name: str) -> Path:
     Raises StoreError.
     """
     if result_name != "last" or not (newest := read.newest_first(results)):
-        return read.find(results, result_name)
+        return read.find_result(results, result_name)
     experiment_path = next((path for path in newest if read.load_manifest(path).asked.factors), None)
     if experiment_path is None:
         raise StoreError(f"last: no result below {results} is an experiment: none varies a factor")

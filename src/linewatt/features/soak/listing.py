@@ -65,7 +65,7 @@ def _best(soak: Soak) -> Best | None:
 
 def _missing_parts(result: Result) -> str | None:
     """What can be told of a soak that is not read."""
-    names = [name for name in sums.gone(result.path) if name.startswith(f"{FOLDER}/")]
+    names = [name for name in sums.listed_files_gone(result.path) if name.startswith(f"{FOLDER}/")]
     return f"not there: {first_of(names, MOST_NAMED, between=', ')}" if names else None
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from linewatt.errors import StoreError
 from linewatt.features.soak.storage import Chunk, Part
 from linewatt.loads.registry import SOAKING
-from linewatt.store.samples import warm_up
+from linewatt.store.samples import warm_up_samples
 
 USERS = "users"
 MOVED = ("users.received_bytes", "users.sent_bytes", "load.received_bytes")
@@ -99,7 +99,7 @@ def _rows(query: str, paths: Sequence[Path]) -> list[tuple[Any, ...]]:
     import duckdb
 
     try:
-        done = warm_up().cursor().execute(query, {"files": [str(path) for path in paths]})
+        done = warm_up_samples().cursor().execute(query, {"files": [str(path) for path in paths]})
         return [tuple(row) for row in done.fetchall()]
     except duckdb.Error as error:
         raise StoreError(

@@ -81,7 +81,7 @@ class SoakRun(Run[events.SoakEnded]):
         return await self._run(result)
 
     def _needed(self) -> list[Step]:
-        return [*super()._needed(), samples.warm_up]
+        return [*super()._needed(), samples.warm_up_samples]
 
     def _needs_cpus(self) -> bool:
         return self._first_plan.segments is not None and super()._needs_cpus()

@@ -23,9 +23,9 @@ from linewatt.features.users.worker.tally import Tally
 from linewatt.records import SCHEMA_VERSION, Event, PartEnd, UsersTally
 from linewatt.records import Part as PartBegin
 from linewatt.store import sums
-from linewatt.store.read import parsed, read_as, read_json, value_of
-from linewatt.store.samples import Origin, Series, warm_up, write_samples
-from linewatt.store.write import unstored
+from linewatt.store.read import parse_stored, read_as, read_json, value_of_document
+from linewatt.store.samples import Origin, Series, warm_up_samples, write_samples
+from linewatt.store.write import unstored_text
 
 FOLDER = "soak"
 _PART = re.compile(r"part-(\d{3,})")
@@ -102,7 +102,7 @@ def new_part(result: Path, started_s: float) -> Path:
         path.mkdir()
         durable.sync_folder(path.parent)
     except OSError as error:
-        raise unstored(path, "the part", error) from error
+        raise unstored_text(path, "the part", error) from error
     _write_whole(path / "part.json", begin.as_written())
     return path
 
@@ -133,8 +133,8 @@ def write_chunk(
             durable.write_synced(partial / names["events"], b"".join(map(_json, events)))
         write_samples(partial / names["chunk"], _ordered(series), Origin(_result(part).name))
         written = [names[kind] for kind in ("users", "events", "chunk") if (partial / names[kind]).exists()]
-        digests = {_name(part / name): sums.of_file(partial / name) for name in written}
-        with sums.listed(_result(part), digests):
+        digests = {_name(part / name): sums.sha256_of_file(partial / name) for name in written}
+        with sums.list_sums(_result(part), digests):
             for name in written:
                 (partial / name).rename(part / name)
                 placed.append(part / name)
@@ -143,7 +143,7 @@ def write_chunk(
         for path in placed:
             with suppress(OSError):
                 path.unlink()
-        raise unstored(part, f"chunk {number}", error) from error
+        raise unstored_text(part, f"chunk {number}", error) from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     if users is not None and number % SUMMED == 0:
@@ -160,7 +160,7 @@ def end_part(part: Path, ended_s: float, why: str) -> None:
 
 def parts(result: Path) -> list[Part]:
     """The parts of a soak in order. Raises StoreError naming the damaged file."""
-    gone = [name.split("/") for name in sums.gone(result)]
+    gone = [name.split("/") for name in sums.listed_files_gone(result)]
     return [
         _part(
             path,
@@ -176,7 +176,9 @@ def parts(result: Path) -> list[Part]:
 
 def parts_gone(result: Path) -> list[str]:
     """Names of parts that were stored and of which nothing is there."""
-    names = dict.fromkeys(name.split("/")[1] for name in sums.gone(result) if name.startswith(f"{FOLDER}/"))
+    names = dict.fromkeys(
+        name.split("/")[1] for name in sums.listed_files_gone(result) if name.startswith(f"{FOLDER}/")
+    )
     return [name for name in names if not (result / FOLDER / name).is_dir()]
 
 
@@ -184,7 +186,9 @@ def events(part: Part, damaged: dict[Path, str]) -> Iterator[Event]:
     """What happened in a part, as it was written; files that cannot be read are put down as ``damaged``."""
     for path in (chunk.events for chunk in part.chunks if chunk.events):
         try:
-            yield from [value_of(path, event, Event) for event in parsed(path, foreign.read_each_json)]
+            yield from [
+                value_of_document(path, event, Event) for event in parse_stored(path, foreign.read_each_json)
+            ]
         except StoreError as error:
             damaged[path] = _why(path, error)
 
@@ -271,7 +275,7 @@ def _last_s(chunks: Sequence[Chunk], started_s: float) -> float:
 
     for chunk in reversed(chunks):
         with suppress(duckdb.Error):
-            last = warm_up().cursor().execute(_LAST, [str(chunk.samples)]).fetchone()
+            last = warm_up_samples().cursor().execute(_LAST, [str(chunk.samples)]).fetchone()
             if last and last[0] is not None:
                 return float(last[0])
     return started_s
@@ -318,10 +322,10 @@ def _write_whole(path: Path, document: Mapping[str, Any]) -> None:
         raise StoreError(f"{path}: is there already and results are never overwritten")
     data = _json(document)
     try:
-        with sums.listed(_result(path.parent), {_name(path): sums.of_data(data)}):
+        with sums.list_sums(_result(path.parent), {_name(path): sums.sha256_of_data(data)}):
             durable.write_whole(path, data)
     except OSError as error:
-        raise unstored(path.parent, path.name, error) from error
+        raise unstored_text(path.parent, path.name, error) from error
 
 
 def _result(part: Path) -> Path:

@@ -24,7 +24,7 @@ from linewatt.report.printing.export import Versioned
 from linewatt.report.printing.text_table import render
 from linewatt.report.series import plural
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
-from linewatt.store.read import load, load_manifest
+from linewatt.store.read import load_manifest, load_result
 from linewatt.units import MISSING, first_of
 
 _SHORT = significant(3)
@@ -77,7 +77,7 @@ def compared(sides: Sequence[Sequence[Path]], *, plain: bool) -> MeansComparison
         )
     if not plain:
         raise InvalidInput(f"{paths[0].name}: of published means only --json and --csv may be asked for")
-    base, new = (load(path) for path in paths)
+    base, new = (load_result(path) for path in paths)
     return MeansComparison(compare_means(means_of(base), means_of(new)), base.id, new.id)
 
 

@@ -16,8 +16,8 @@ from linewatt.analysis.comparison.side import Side
 from linewatt.errors import StoreError
 from linewatt.records import Campaign
 from linewatt.report.kinds import result_kind
-from linewatt.store.cache import remembered
-from linewatt.store.read import Result, load, load_manifest
+from linewatt.store.cache import remembered_of_result
+from linewatt.store.read import Result, load_manifest, load_result
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def kept(path: Path) -> Kept:
     def made() -> Kept:
         if not (path / "trials").is_dir():
             raise StoreError(f"{path / 'trials'}: No such file or directory")
-        result = load(path)
+        result = load_result(path)
         cases = tuple(by_case(result.trials).values())
         searches_and_knees = tuple(_searched(result)), tuple(_knees(result))
         kind = result_kind(result.manifest)
@@ -69,7 +69,7 @@ def kept(path: Path) -> Kept:
             result.created_s, "" if kind is None else kind.name, cases, *searches_and_knees, environment
         )
 
-    return remembered(path, "cases", _shape(), made)
+    return remembered_of_result(path, "cases", _shape(), made)
 
 
 def _searched(result: Result) -> Iterator[str]:
@@ -98,7 +98,7 @@ def side_of(path: Path, stored_result: Kept) -> Side:
     kind = result_kind(load_manifest(path)) if stored_result.kind else None
     if kind is None:
         return side
-    return replace(side, single_run=kind.single_run(load(path)))
+    return replace(side, single_run=kind.single_run(load_result(path)))
 
 
 def with_surroundings(side: Side, path: Path) -> Side:

@@ -21,7 +21,7 @@ from linewatt.model import Trial, Window, is_request_response, is_tcp
 from linewatt.sizes import datagram_bytes
 from linewatt.store import raw
 from linewatt.store.read import Result
-from linewatt.store.write import RAW, trial_dir
+from linewatt.store.write import RAW_FOLDER, trial_dir
 
 SCHEMA_VERSION = 1
 _ADDED = ("bytes", "bits_per_second", "retransmits", "packets", "lost_packets", "out_of_order")
@@ -44,7 +44,10 @@ def why_not(trial: Trial) -> str | None:
 
 
 def document(result: Result, trial: Trial) -> dict[str, Any]:
-    """That of a trial which :func:`why_not` has nothing against. Raises StoreError for damaged output."""
+    """That of a trial which :func:`why_not` has nothing against.
+
+    Raises StoreError for damaged output.
+    """
     wrote = _clients(result, trial)
     if not wrote:
         note = "no output of its clients is stored: rates are those of its window"
@@ -71,7 +74,7 @@ def _about(result: Result, trial: Trial, source: str, note: str) -> dict[str, An
 
 def _clients(result: Result, trial: Trial) -> list[dict[str, Any]]:
     """What the clients of its instances wrote; nothing unless all of it is there. Raises StoreError."""
-    files = raw.texts(trial_dir(result.path, trial.number) / RAW)
+    files = raw.raw_texts(trial_dir(result.path, trial.number) / RAW_FOLDER)
     documents = []
     for instance in range(trial.case.processes):
         client = trial.case.pair_of(instance).client

@@ -26,8 +26,8 @@ from linewatt.report.data.result_columns import (
 from linewatt.report.data.trial_columns import end_columns, rows_of_ends, rows_of_trials, trial_columns
 from linewatt.report.kinds import result_kind
 from linewatt.report.trials.digest import Digest, digest
-from linewatt.store.cache import remembered
-from linewatt.store.read import Result, load
+from linewatt.store.cache import remembered_of_result
+from linewatt.store.read import Result, load_result
 
 Rows = list[list[Cell]]
 
@@ -35,7 +35,7 @@ Rows = list[list[Cell]]
 class Source:
     """A stored result, read and digested once for all views that are made of it, and not before one is."""
 
-    def __init__(self, path: Path, read: Callable[[Path], Result] = load) -> None:
+    def __init__(self, path: Path, read: Callable[[Path], Result] = load_result) -> None:
         self.path = path
         self._read = read
 
@@ -75,7 +75,7 @@ class View:
 
     def kept(self, source: Source) -> Rows:
         """The same, made once and kept for the next time. Raises StoreError."""
-        return remembered(source.path, f"sql-{self.name}", _shape(), lambda: self.rows(source))
+        return remembered_of_result(source.path, f"sql-{self.name}", _shape(), lambda: self.rows(source))
 
 
 @cache

@@ -50,7 +50,7 @@ from linewatt.report.trials.settings.effects import as_document as effects_docum
 from linewatt.report.trials.settings.effects import experiment
 from linewatt.report.trials.settings.levels import NO_LEVEL, as_documents, level_keys
 from linewatt.report.trials.settings.scalability import export_case
-from linewatt.store.further import numbers
+from linewatt.store.further import further_numbers
 from linewatt.store.read import Result
 
 
@@ -112,7 +112,9 @@ class Digest:
     @property
     def further(self) -> list[tuple[FurtherTrials, int]]:
         """Further trials that are stored beside those that are measured, and how many; none without any."""
-        counts = ((trials, len(numbers(self.result.path, trials.name))) for trials in further_trials())
+        counts = (
+            (trials, len(further_numbers(self.result.path, trials.name))) for trials in further_trials()
+        )
         return [(trials, count) for trials, count in counts if count]
 
     @property

@@ -134,6 +134,6 @@ def size_of_frame(file: BinaryIO, start: int) -> int:
 def digest_of(path: Path) -> str | None:
     """Checksum of a file; ``None`` where it cannot be read."""
     try:
-        return sums.of_file(path)
+        return sums.sha256_of_file(path)
     except OSError:
         return None

@@ -26,7 +26,7 @@ from linewatt.store import sums
 SCHEMA_VERSION = 1
 KIND = "linewatt-bundle"
 LIST = "bundle.json"
-SUFFIX = ".tar.zst"
+BUNDLE_SUFFIX = ".tar.zst"
 MAGIC = b"\x28\xb5\x2f\xfd"
 """what a zstd frame begins with"""
 ID = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,149}$"
@@ -127,7 +127,7 @@ SEAL_BYTES = _SEAL.size
 
 def is_bundle(path: Path) -> bool:
     """Whether a file is meant as a bundle: by its name, or by how it begins."""
-    if path.name.endswith(SUFFIX):
+    if path.name.endswith(BUNDLE_SUFFIX):
         return True
     try:
         with path.open("rb") as file:

@@ -23,7 +23,7 @@ from linewatt.errors import InvalidInput, StoreError
 from linewatt.store import sums
 from linewatt.store.bundle import layout
 from linewatt.store.bundle.layout import Contents, Entry
-from linewatt.store.verify import verify
+from linewatt.store.verify import verify_result
 
 LEVEL = 9
 """raw output and samples are packed already; documents, the rest, are a tenth smaller than with level 3"""
@@ -41,7 +41,7 @@ class Packed:
     left_out: tuple[str, ...]
 
 
-def pack(result: Path, target: Path) -> Packed:
+def pack_bundle(result: Path, target: Path) -> Packed:
     """Write a bundle of a result: all of it is there, or nothing.
 
     Raises InvalidInput for a folder that is called as no result is; StoreError where the result is not as it
@@ -78,7 +78,7 @@ def pack(result: Path, target: Path) -> Packed:
 
 def _names_to_pack(result: Path) -> tuple[list[str], tuple[str, ...]]:
     """Names of the files to pack, and of foreign files left out. Raises StoreError for a damaged result."""
-    check = verify(result)
+    check = verify_result(result)
     wrong = [problem for problem in check.problems if problem.kind != "foreign"]
     if wrong:
         more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
@@ -92,7 +92,7 @@ def _names_to_pack(result: Path) -> tuple[list[str], tuple[str, ...]]:
 
 def _names(result: Path, left_out: tuple[str, ...]) -> list[str]:
     packed_names = {name for name in sums.files(result) if name not in left_out}
-    return sorted(packed_names | ({sums.NAME} if sums.has_list(result) else set()))
+    return sorted(packed_names | ({sums.SUMS_FILE} if sums.has_list(result) else set()))
 
 
 def _packed(result: Path, names: list[str], frames: BinaryIO) -> Iterator[Entry]:
@@ -144,11 +144,11 @@ def _refuse_changed(result: Path, entries: list[Entry]) -> None:
     packed = {entry.name: entry.sha256 for entry in entries}
     if not sums.has_list(result):
         return
-    listed = sums.read(result / sums.NAME)
+    listed = sums.read_sums(result / sums.SUMS_FILE)
     changed = [name for name, digest in listed.items() if packed.get(name) != digest]
-    if changed or packed[sums.NAME] != sums.of_file(result / sums.NAME):
+    if changed or packed[sums.SUMS_FILE] != sums.sha256_of_file(result / sums.SUMS_FILE):
         raise StoreError(
-            f"{result.name}: {changed[0] if changed else sums.NAME} is being written, or was when the "
+            f"{result.name}: {changed[0] if changed else sums.SUMS_FILE} is being written, or was when the "
             "campaign was stopped: export the result when that has ended, or 'linewatt resume' has ended it"
         )
 
@@ -165,4 +165,4 @@ def _written(path: Path, contents: Contents, frames: BinaryIO) -> tuple[int, str
         size = file.tell()
         file.flush()
         os.fsync(file.fileno())
-    return size, sums.of_file(path)
+    return size, sums.sha256_of_file(path)

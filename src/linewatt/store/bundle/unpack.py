@@ -18,8 +18,8 @@ from linewatt.store.bundle import layout
 from linewatt.store.bundle.frames import PIECE, Frame, Unreadable, digest_of
 from linewatt.store.bundle.layout import Contents, Entry
 from linewatt.store.bundle.opened import Opened, opened
-from linewatt.store.verify import verify
-from linewatt.store.write import unstored
+from linewatt.store.verify import verify_result
+from linewatt.store.write import unstored_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Unpacked:
     was_there: bool
 
 
-def unpack(bundle: Path, root: Path) -> Unpacked:
+def unpack_bundle(bundle: Path, root: Path) -> Unpacked:
     """Have the result of a bundle below ``root``, or nothing.
 
     Raises InvalidInput for a bundle that is damaged or that no linewatt wrote, StoreError where another
@@ -49,7 +49,7 @@ def unpack(bundle: Path, root: Path) -> Unpacked:
                     raise FileExistsError
         except OSError as error:
             if not os.path.lexists(final):
-                raise unstored(final, "what the bundle holds", error) from error
+                raise unstored_text(final, "what the bundle holds", error) from error
             _refuse_another(final, contents)
             return Unpacked(final, contents, was_there=True)
         return Unpacked(final, contents, was_there=False)
@@ -106,7 +106,7 @@ def _copy(packed: Opened, entry: Entry, frame: Frame, file: BinaryIO, behind: by
 
 def _refuse_untrue(packed: Opened, folder: Path) -> None:
     """Raise InvalidInput for files that are not a result, or do not match its list of checksums."""
-    check = verify(folder)
+    check = verify_result(folder)
     for problem in check.problems:
         raise packed.refused(problem.name, f"{problem.why} (of the result that is in the bundle)")
     try:
@@ -118,7 +118,7 @@ def _refuse_untrue(packed: Opened, folder: Path) -> None:
 def _refuse_another(final: Path, contents: Contents) -> None:
     """Raise StoreError where a different result with the same id exists already."""
     listed = {entry.name: entry.sha256 for entry in contents.files}
-    stored = set(sums.files(final)) | ({sums.NAME} if sums.has_list(final) else set())
+    stored = set(sums.files(final)) | ({sums.SUMS_FILE} if sums.has_list(final) else set())
     for name in sorted(listed.keys() | stored):
         if name in listed and name in stored:
             if digest_of(final / name) == listed[name]:

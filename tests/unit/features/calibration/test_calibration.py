@@ -15,7 +15,7 @@ from linewatt.features.calibration.delay import Delay
 from linewatt.features.calibration.line import Line
 from linewatt.features.calibration.stored import calibrations
 from linewatt.missing import Missing
-from linewatt.store.verify import verify
+from linewatt.store.verify import verify_result
 
 PLANTED = Meter(gain=0.04, offset_w=6.0, delay_s=3.0, step_w=1.0)
 GAIN, OFFSET_W, DELAY_S = 0.005, 1.0, 0.3
@@ -161,7 +161,7 @@ def test_the_command_says_it_of_a_stored_result_and_keeps_it(tmp_path: Path, run
     kept = json.loads((path / "calibration.json").read_text())
     valid("calibration", kept)
     assert kept["gain"]["value"] == pytest.approx(0.04, abs=GAIN)
-    assert verify(path).problems == ()
+    assert verify_result(path).problems == ()
     words(run, path)
     assert not (path / "calibration-2.json").exists(), "the same is not stored again"
     words(run, path, "--tolerance", "20%")

@@ -204,7 +204,7 @@ METERS: dict[str, Any] = {"driver": "estimate", "idle_w": 60, "max_w": 180}
 def result_with_calibration(results: Path, host: str = "h2", address: str = "192.0.2.2") -> Path:
     """One of ``bmc`` of a host, 4 % and 6 W off."""
     path = stored(results, 1, Meter(gain=GAIN, offset_w=OFFSET_W))
-    found = compared(read.load(path), Pair("h2", "bmc", "pdu"), 0.05)
+    found = compared(read.load_result(path), Pair("h2", "bmc", "pdu"), 0.05)
     manifest = json.loads((path / "manifest.json").read_text())
     manifest["campaign"] = {"power": {host: {"bmc": METERS, "pdu": METERS}}}
     manifest["hosts"][host] = manifest["hosts"]["h2"] | {"address": address}
@@ -264,7 +264,7 @@ def using(calibrated: Path, tmp_path: Path) -> Path:
 
 
 def test_a_stored_result_has_both_figures(using: Path, run: Run, tmp_path: Path) -> None:
-    for one in read.load(using).trials:
+    for one in read.load_result(using).trials:
         made, as_it_read, pdu = powers(one)
         assert (made.source, as_it_read.power_w, pdu.power_w) == ("bmc", 100.0, 100.0)
         assert made.power_w == pytest.approx(90.4, abs=0.5)
@@ -368,7 +368,7 @@ def test_codes_are_those_that_are_taken_back() -> None:
 
 def with_calibration(path: Path) -> tuple[CalibrationUsed, Trial]:
     """The first trial of a stored result, whose manifest is made to name a calibration of its ``bmc``."""
-    (first, *_) = read.load(path).trials
+    (first, *_) = read.load_result(path).trials
     end = next(one for one in first.ends if any(each.source == "bmc" for each in one.power))
     taken = next(one for one in end.power if one.source == "bmc" and one.power_w)
     meter = FOUND.meter.model_copy(
@@ -388,7 +388,7 @@ def with_calibration(path: Path) -> tuple[CalibrationUsed, Trial]:
 def test_a_trial_made_again_is_corrected_by_the_calibration_in_its_result(tmp_path: Path) -> None:
     path = fresh(tmp_path, [HEALTHY["udp"]])
     used, _ = with_calibration(path)
-    (made,) = again.rederive(read.load(path)).trials
+    (made,) = again.rederive(read.load_result(path)).trials
     assert made.problem is None
     assert made.after is not None
     host = used.calibration.host
@@ -400,7 +400,7 @@ def test_a_trial_made_again_is_corrected_by_the_calibration_in_its_result(tmp_pa
 def test_a_trial_is_stored_with_both_figures(tmp_path: Path) -> None:
     path = fresh(tmp_path, [HEALTHY["udp"]])
     used, _ = with_calibration(path)
-    campaign = stored_campaign.from_dict(read.load(path).manifest.asked.written)
+    campaign = stored_campaign.from_dict(read.load_result(path).manifest.asked.written)
     given = told(HEALTHY["udp"])
     stage = SimpleNamespace(
         meters=SimpleNamespace(

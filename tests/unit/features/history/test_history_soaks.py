@@ -32,7 +32,7 @@ from linewatt.features.soak.segments import CHANNELS
 from linewatt.features.users.model import Users
 from linewatt.model import Channel, Sample
 from linewatt.records import Campaign
-from linewatt.store.read import load
+from linewatt.store.read import load_result
 from linewatt.store.samples import Series
 from linewatt.store.write import new_result
 
@@ -40,7 +40,7 @@ JOB = Job({"users": 4}, "dut", ("dut", "c1", "c2"))
 
 
 def one_of(path: Path, response: Any = RATE) -> float | None:
-    return followed_run(load(path), response).quantities[response.name].value
+    return followed_run(load_result(path), response).quantities[response.name].value
 
 
 def side_with(value: float) -> Side:
@@ -63,7 +63,7 @@ def test_what_the_ends_of_parts_say_is_what_reading_all_of_it_says(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     path = soak(1, **shape)
-    whole = digest(load(path))
+    whole = digest(load_result(path))
     rate, cpu = one_of(path), one_of(path, CLIENT_CPU)
     assert rate == pytest.approx(whole.total_bytes * 8 / whole.load_s, rel=1e-12)
     assert cpu == pytest.approx(whole.client_cpu[0], rel=1e-12)
@@ -266,10 +266,10 @@ def counted(name: str, start_s: float, before: int, segment_bytes: float) -> Ite
 def test_a_soak_of_iperf3_alone_is_a_job_of_its_pairs_and_compared_by_what_was_received(run: Run) -> None:
     paths = [iperf3_soak(1, 6e9), iperf3_soak(2, 5.4e9)]
     for path, rate_bps in zip(paths, (8e9, 7.2e9), strict=True):
-        value, whole = one_of(path), digest(load(path))
+        value, whole = one_of(path), digest(load_result(path))
         assert value == pytest.approx(rate_bps)
         assert value == pytest.approx(whole.total_bytes * 8 / whole.load_s)
-        assert job_of(load(path).manifest.asked).hosts_under_test == ("h1", "h2")
+        assert job_of(load_result(path).manifest.asked).hosts_under_test == ("h1", "h2")
     assert "soak of 1 min 00 s, iperf3 on h1, h2 [" in run("history")[1]
     code, out, _ = run("compare", paths[0].name, paths[1].name, "--json")
     assert code == 4

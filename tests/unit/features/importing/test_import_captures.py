@@ -22,8 +22,8 @@ from linewatt.features.importing.captures.options import Options
 from linewatt.loads.iperf3.parser import load_end, other_end
 from linewatt.missing import Missing
 from linewatt.model import EndResult, Role, Window
-from linewatt.store.raw import texts
-from linewatt.store.read import load
+from linewatt.store.raw import raw_texts
+from linewatt.store.read import load_result
 
 CAPTURES = Path(__file__).resolve().parents[3] / "captures"
 IMPORTS = CAPTURES / "imports"
@@ -578,15 +578,15 @@ def test_a_bundle_of_it_is_whole_and_its_files_make_the_same_trials_again(run: R
     first = next(Path("results").iterdir())
     assert run("export", first.name, "--bundle", "-o", "b.tar.zst")[0] == 0
     assert run("import", "b.tar.zst", "--results", "other")[0] == 0
-    originals = texts(Path("other") / first.name / "raw" / "imported")
+    originals = raw_texts(Path("other") / first.name / "raw" / "imported")
     assert originals.keys() == {path.relative_to(TWO).as_posix() for path in TWO.rglob("*") if path.is_file()}
     for name, text in originals.items():
         path = tmp_path / "two-hosts" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     assert run("import", str(tmp_path / "two-hosts"), "--results", "again")[0] == 0
-    again = load(next(Path("again").iterdir()))
-    assert again.trials == load(first).trials
+    again = load_result(next(Path("again").iterdir()))
+    assert again.trials == load_result(first).trials
 
 
 def test_what_tools_wrote_and_samples_are_beside_each_trial(run: Run) -> None:
@@ -594,7 +594,7 @@ def test_what_tools_wrote_and_samples_are_beside_each_trial(run: Run) -> None:
 
     run("import", str(TWO))
     result = next(Path("results").iterdir())
-    raw = texts(result / "trials" / "00002" / "raw")
+    raw = raw_texts(result / "trials" / "00002" / "raw")
     assert json.loads(raw["dut/iperf3-server-0.json"]) == document(TWO / "dut" / "server-2-1.json")
     assert {"gen/mpstat.jsonl", "dut/mpstat.jsonl"} <= raw.keys()
     channels = read_channels(result / "trials" / "00002" / "samples.parquet")
@@ -840,7 +840,7 @@ def test_an_import_is_compared_with_what_was_measured_only_where_the_same_was_as
     from tests.compare_factories import compared, made, runs
 
     run("import", str(TWO))
-    mine = load(next(Path("results").iterdir()))
+    mine = load_result(next(Path("results").iterdir()))
     case = mine.trials[0].case
     campaigns: tuple[tuple[dict[str, Any], str | None], ...] = (
         ({"window_s": 7.0, "omit_s": 0.0}, None),
@@ -1044,14 +1044,14 @@ def test_names_of_files_reach_no_terminal_as_they_are_and_no_path(run: Run) -> N
     shutil.move("in/gen/\u202egnp.json", "in/gen/..json")
     shutil.copy(ONE, "in/gen/a b'c.json")
     assert run("import", "in")[0] == 0
-    assert texts(next(Path("results").iterdir()) / "raw" / "imported").keys() == {"gen/a b'c.json"}
+    assert raw_texts(next(Path("results").iterdir()) / "raw" / "imported").keys() == {"gen/a b'c.json"}
 
 
 def test_its_figures_are_those_that_derive_gives_of_what_stands_in_the_files(run: Run) -> None:
     """By hand: bytes of the server's intervals, lines of mpstat, and watts out of both supplies."""
     folder(Path("in"), *LOAD, "dut/mpstat.txt", "sdr.log:dut/bmc.log", of=WATTS)
     assert run("import", "in", "--omit", "2", "--tail", "2")[0] == 0
-    (trial,) = load(next(Path("results").iterdir())).trials
+    (trial,) = load_result(next(Path("results").iterdir())).trials
     assert trial.window is not None
     ends = load_end(document(WATTS / "dut" / "server.json")).intervals
     zero_s = document(WATTS / "gen" / "client.json")["start"]["timestamp"]["timesecs"] + 0.6

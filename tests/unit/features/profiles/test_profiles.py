@@ -49,8 +49,8 @@ from linewatt.features.profiles.perf.recording import (
     command,
 )
 from linewatt.model import Case
-from linewatt.store.further import numbers
-from linewatt.store.verify import verify
+from linewatt.store.further import further_numbers
+from linewatt.store.verify import verify_result
 from linewatt.store.write import new_result
 
 KERNEL = "([kernel.kallsyms])"
@@ -389,9 +389,9 @@ def test_a_profile_is_stored_as_perf_said_it_and_read_again(tmp_path: Path) -> N
     (found,) = store.profiles(result)
     assert found.hosts[0].counts == read(text).counts
     assert found.hosts[0].start_s == 1e9
-    assert numbers(result, "profiles") == {1}
+    assert further_numbers(result, "profiles") == {1}
     assert store.headers(result)[0].hosts[0].counts == ()
-    assert not verify(result).problems
+    assert not verify_result(result).problems
 
 
 def test_a_name_from_a_host_is_text_on_a_page(tmp_path: Path) -> None:

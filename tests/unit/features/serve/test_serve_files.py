@@ -32,7 +32,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / DEMO / "linked").symlink_to(base)
     (root / DEMO / "unlisted.txt").write_text(SECRET)
     os.mkfifo(root / DEMO / "pipe.txt")
-    with (root / DEMO / sums.NAME).open("a") as file:
+    with (root / DEMO / sums.SUMS_FILE).open("a") as file:
         file.writelines(f"{'0' * 64}  {name}\n" for name in ("link.txt", "linked/secret", "pipe.txt"))
     return root
 

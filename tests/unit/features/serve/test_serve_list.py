@@ -263,7 +263,7 @@ def test_none_that_stands_out_among_many_trials_is_left_out() -> None:
 def test_a_glance_of_a_soak_is_over_time(tmp_path: Path) -> None:
     write_soak(tmp_path, Shape(duration_s=60))
     (path,) = tmp_path.iterdir()
-    glance = listing.listed(read.load(path)).glance
+    glance = listing.listed(read.load_result(path)).glance
     assert glance is not None
     assert glance.over == "time"
 

@@ -23,7 +23,7 @@ from linewatt.features.soak.digest import digest
 from linewatt.features.soak.document import as_json as shown
 from linewatt.features.soak.job import ASKED, Job, job_of
 from linewatt.features.soak.metrics import RESPONSES
-from linewatt.store.read import load, load_manifest
+from linewatt.store.read import load_manifest, load_result
 
 PAIR = ("compare", "20260101", "20260102")
 
@@ -112,7 +112,7 @@ def test_every_quantity_is_the_one_that_show_says(run: Run) -> None:
     paths = [soak(1), soak(2, cpu_share=0.5)]
     found = rows(document(run))
     for path, side in zip(paths, ("base", "other"), strict=True):
-        said = shown(digest(load(path)))
+        said = shown(digest(load_result(path)))
         users, book = said["users"], {line["key"]: line for line in said["ledger"]}
         done = said["summary"]["transfers_count"]
         expected = {

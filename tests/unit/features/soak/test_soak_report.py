@@ -65,7 +65,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @cache
 def soak_of(root: Path, shape: Shape) -> tuple[Soak, Truth]:
     path, truth = write(root, shape)
-    return digest(read.load(path)), truth
+    return digest(read.load_result(path)), truth
 
 
 def counted(truth: Truth, channel: str) -> float:
@@ -221,7 +221,7 @@ def test_a_server_that_says_it_sent_more_is_off_by_that_many_bytes(results: Path
 def test_a_part_that_was_cut_off_is_not_compared_and_never_called_balanced(tmp_path: Path) -> None:
     path, _ = write(tmp_path, Shape(duration_s=60, server_extra_bytes=99))
     (path / "soak" / "part-001" / "ended.json").unlink()
-    soak = digest(read.load(path))
+    soak = digest(read.load_result(path))
     assert (soak.balance.verdict, soak.complete) == (None, False)
     assert "it was cut off" in soak.balance.words
     assert soak.ledger.value("gets_done", SERVER).value, "the ledger has it all the same"
@@ -239,7 +239,7 @@ def test_a_damaged_chunk_is_flagged_and_what_it_counted_is_still_in_the_total(tm
     path, truth = write(tmp_path, Shape(duration_s=120))
     chunk = path / "soak" / "part-001" / "chunk-000002.parquet"
     chunk.write_bytes(chunk.read_bytes()[:1000])
-    soak = digest(read.load(path))
+    soak = digest(read.load_result(path))
     assert soak.total_bytes == counted(truth, "users.received_bytes") + counted(truth, "users.sent_bytes")
     (flag,) = [one for one in flags(soak) if one.code == "chunk-damaged"]
     assert "part-001/chunk-000002.parquet" in flag.evidence
@@ -247,10 +247,10 @@ def test_a_damaged_chunk_is_flagged_and_what_it_counted_is_still_in_the_total(tm
 
 def without(path: Path, *chunks: int, part: int = 1) -> Soak:
     """The soak without these chunks of a part, as one stored before there were checksums."""
-    (path / sums.NAME).unlink(missing_ok=True)
+    (path / sums.SUMS_FILE).unlink(missing_ok=True)
     for number in chunks:
         (path / "soak" / f"part-{part:03d}" / f"chunk-{number:06d}.parquet").unlink()
-    return digest(read.load(path))
+    return digest(read.load_result(path))
 
 
 @pytest.mark.parametrize("gone", [(1,), (1, 2, 3), (2,), (4, 5), (8,), (1, 8), (1, 3, 5)], ids=str)
@@ -307,7 +307,7 @@ def test_a_slice_that_has_a_rate_has_the_one_it_had_with_all_chunks(
     for number in gone:
         chunk = path / "soak" / "part-001" / f"chunk-{number:06d}.parquet"
         chunk.unlink() if way == "missing" else chunk.write_bytes(chunk.read_bytes()[:900])
-    left = digest(read.load(path))
+    left = digest(read.load_result(path))
     pairs = [(was, now) for was, now in zip(whole.payload, left.payload, strict=False) if now is not None]
     assert len(pairs) >= 2
     assert [now for _, now in pairs] == pytest.approx([was for was, _ in pairs], rel=1e-9)
@@ -368,7 +368,7 @@ def test_where_some_of_the_time_was_not_read_that_there_was_no_stall_is_said_of_
     tmp_path: Path,
 ) -> None:
     path, _ = write(tmp_path, CALM)
-    assert "no stall ·" in screen_of(digest(read.load(path)))
+    assert "no stall ·" in screen_of(digest(read.load_result(path)))
     assert "no stall in the time that was read" in screen_of(without(path, 4, 5))
 
 
@@ -387,7 +387,7 @@ def test_what_was_stored_of_a_soak_and_is_not_there_is_named_wherever_it_is_show
         done = invoke([*command, "--results", str(tmp_path)], env={"COLUMNS": "500"})
         for one in said:
             assert one in " ".join(done.stdout.split()), command
-    page = render(digest(read.load(path)))
+    page = render(digest(read.load_result(path)))
     assert all(one in page for one in said)
     shutil.rmtree(path / "soak" / "part-002")
     done = invoke(["show", "--full", "--results", str(tmp_path)], env={"COLUMNS": "500"})
@@ -402,7 +402,7 @@ def test_missing_chunks_stand_in_every_view(tmp_path: Path) -> None:
     told = invoke(["show", path.name, "--results", str(tmp_path), "--json"])
     (one,) = json.loads(told.stdout)["missing"]
     assert (one["part"], one["first"], one["last"]) == (1, 1, 1)
-    assert "chunk-missing" in render(digest(read.load(path)))
+    assert "chunk-missing" in render(digest(read.load_result(path)))
 
 
 @pytest.mark.parametrize(
@@ -535,7 +535,7 @@ def test_the_page_of_hostile_names_escapes_them(tmp_path: Path) -> None:
         "dut", "psu", {"out": Channel("out", "W", "gauge", "psu-out:1")}, [Sample(STARTED_S + 61, "out", 1)]
     )
     store.write_chunk(part, 1, [one], None, [event])
-    text = render(digest(read.load(path)))
+    text = render(digest(read.load_result(path)))
     assert "<script>" not in text
     assert "&lt;script&gt;alert(1)" in text
 
@@ -565,7 +565,7 @@ def line_soak(
         chunks.append(Series(host, "iperf3", {name: Channel(name, "B", "counter", "host")}, samples))
     store.write_chunk(part, 1, chunks)
     store.end_part(part, STARTED_S + seconds + rest_s, "done")
-    return digest(read.load(path))
+    return digest(read.load_result(path))
 
 
 def load_words(soak: Soak) -> str:
@@ -724,9 +724,9 @@ def test_users_are_sustained_at_least_by_what_is_on_record_of_them(
     manifest = json.loads((path / "manifest.json").read_text())
     manifest["campaign"]["users"]["sustained_bps"] = 100e6
     (path / "manifest.json").write_text(json.dumps(manifest))
-    assert digest(read.load(path)).sustained_users == 4
+    assert digest(read.load_result(path)).sustained_users == 4
     spoil(path / "soak" / "part-001" / name)
-    soak = digest(read.load(path))
+    soak = digest(read.load_result(path))
     (fact,) = (one for one in details(soak) if one.title == "Users sustained")
     is_there = name.startswith("chunk") and spoil is _cut  # what users did stands in a file beside it
     assert fact.value == ("4 of 8" if is_there else "≥ 0 of 8")
@@ -749,4 +749,4 @@ def test_a_soak_that_never_began_says_so(tmp_path: Path) -> None:
     for file in sorted((path / "soak").rglob("*"), reverse=True):
         file.rmdir() if file.is_dir() else file.unlink()
     with pytest.raises(StoreError, match="ended before its first part"):
-        digest(read.load(path))
+        digest(read.load_result(path))

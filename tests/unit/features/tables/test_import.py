@@ -19,7 +19,7 @@ from linewatt.delimited import read_table
 from linewatt.errors import InvalidInput
 from linewatt.features.tables.imported import NOT_SAID, import_table
 from linewatt.report.trials.detail import layout
-from linewatt.store.read import load
+from linewatt.store.read import load_result
 
 SHIPPED = Path(__file__).resolve().parents[4] / "docs" / "published" / "arm_vs_intel.csv"
 BESIDE = Path(__file__).resolve().parents[4].parent / "shared" / "published" / "arm_vs_intel.csv"
@@ -67,7 +67,7 @@ def imported(content: str) -> Any:
 
 def test_every_published_figure_stands_in_its_block_as_printed(published: Path, run: Run) -> None:
     assert run("import", str(published))[0] == 0
-    result = load(next(Path("results").iterdir()))
+    result = load_result(next(Path("results").iterdir()))
     blocks = {
         (str(b.case.test), b.case.receiver, b.case.sender, b.host): b for b in detail_blocks(result.trials)
     }

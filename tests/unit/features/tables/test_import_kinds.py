@@ -24,7 +24,7 @@ from linewatt.features.tables.quantities_diagram import published_diagram
 from linewatt.features.tables.view import View, view
 from linewatt.missing import Missing
 from linewatt.report.charts.figure import render_svg
-from linewatt.store.read import load
+from linewatt.store.read import load_result
 
 SHIPPED = Path(__file__).resolve().parents[4] / "docs" / "published"
 WITHOUT_TRIALS = {
@@ -46,7 +46,7 @@ def refused(content: str) -> str:
 
 def view_of(run: Run, table: str) -> View:
     assert run("import", str(SHIPPED / f"{table}.csv"))[0] == 0
-    return view(load(next(Path("results").glob(f"*{table}*"))))
+    return view(load_result(next(Path("results").glob(f"*{table}*"))))
 
 
 def test_a_row_of_a_scaling_table_is_a_trial_with_what_the_row_says(run: Run) -> None:
@@ -137,7 +137,7 @@ def test_a_table_without_runs_is_published_in_every_view_and_has_no_trial(
 ) -> None:
     made = json.loads(run("import", str(SHIPPED / f"{table}.csv"), "--json")[1])
     assert (made["kind"], made["trials"]) == (kind, 0)
-    result = load(Path(made["path"]))
+    result = load_result(Path(made["path"]))
     assert (result.imported_kind, result.trials, result.complete) == (kind, (), True)
     says = f"mported from {table}.csv"
     assert run("show")[1] == run("show", "--full")[1]
@@ -370,7 +370,7 @@ def test_a_column_that_never_varies_is_a_fact_and_no_experiment(run: Run) -> Non
     found = json.loads(run("show", "--json")[1])
     assert not any("factors" in case for case in found["cases"])
     one, other = sorted(path.name for path in Path("results").iterdir())
-    assert load(Path("results") / other).manifest.hosts["receiver"].facts == {"table": {"nic": "cx7"}}
+    assert load_result(Path("results") / other).manifest.hosts["receiver"].facts == {"table": {"nic": "cx7"}}
     assert "table.nic" in run("compare", one, other)[1]
 
 
