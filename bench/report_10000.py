@@ -18,7 +18,7 @@ from bench.rig import COMMAND
 from bench.rows import MeasurementFailed, Peer, Row, Target, of_a_part
 from bench.soak_report import timed
 from linewatt.errors import InvalidInput
-from linewatt.report.printing.pdf import browser
+from linewatt.report.printing.pdf import find_browser
 
 ABOUT_S = 120
 
@@ -87,6 +87,6 @@ def _opened(root: Path, page: Path, environment: dict[str, str], *, turns: int) 
 
 def _chromium() -> str:
     try:
-        return browser()
+        return find_browser()
     except InvalidInput as error:
         raise MeasurementFailed(str(error).replace("--format pdf", "opening a page")) from None

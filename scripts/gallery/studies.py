@@ -20,7 +20,7 @@ from linewatt.features.tables.published import MeanRow
 from linewatt.features.tables.quantities import published as soak_summary
 from linewatt.features.tables.view import view
 from linewatt.report.charts.figure import Figure
-from linewatt.report.trials.digest import digest
+from linewatt.report.trials.digest import digest_of
 from linewatt.report.trials.sections import page_sections
 from linewatt.store.read import Result, load_result
 from linewatt.store.write import ImportedTrial, imported_manifest, write_imported
@@ -75,7 +75,7 @@ def read(name: str, root: Path) -> Read:
 def _figures(result: Result) -> dict[str, Figure]:
     if result.imported_kind:
         return {one.name: one for one in view(result).figures}
-    results, details, _ = page_sections(digest(result))
+    results, details, _ = page_sections(digest_of(result))
     return {one.figure.name: one.figure for part in (*results, *details) for one in part.figures}
 
 
@@ -112,7 +112,7 @@ def scaling(root: Path) -> Study:
 
 def _series_lines(found: Read) -> Iterator[Line]:
     """Regimes, the row whose power stands out, what the last doubling cost, and the hidden ceiling."""
-    (series,) = (one for group in digest(found.result).groups for one in group.series)
+    (series,) = (one for group in digest_of(found.result).groups for one in group.series)
     told = analyse(series.title, series.summaries)
     printed, regimes = found.column("regime"), [row.regime for row in told.regimes]
     counts = found.column("instances")

@@ -50,7 +50,7 @@ from linewatt.features.tables.view import view
 from linewatt.model import Case, Flag
 from linewatt.report.comparison import page as comparison_page
 from linewatt.report.printing import html
-from linewatt.report.trials.digest import digest
+from linewatt.report.trials.digest import digest_of
 from linewatt.store import read
 
 pytestmark = pytest.mark.browser
@@ -59,7 +59,7 @@ pytestmark = pytest.mark.browser
 def short_page(_: Path) -> str:
     """Lines, findings and the environment: axe takes about 1 ms for each element."""
     hosts = {name: host(name, lab="demo", shares_cpus_with=["h1", "h2"]) for name in ("h1", "h2")}
-    return html.render(digest(result(demo_trials(1)[:2], hosts=hosts)))
+    return html.render_html(digest_of(result(demo_trials(1)[:2], hosts=hosts)))
 
 
 def trials_page(_: Path) -> str:
@@ -70,7 +70,7 @@ def trials_page(_: Path) -> str:
     hosts = {name: host(name, lab="demo", shares_cpus_with=["h1", "h2"]) for name in ("h1", "h2")}
     idle = {"h2": idle_reading(watts("psu-out:PSU1", 180.0, provenance="simulated"))}
     made = renumbered(tcp, demo_trials(2), levels, (bad,))
-    return html.render(digest(result(made, hosts=hosts, idle=idle)))
+    return html.render_html(digest_of(result(made, hosts=hosts, idle=idle)))
 
 
 def matrix_page(_: Path) -> str:
@@ -82,11 +82,11 @@ def matrix_page(_: Path) -> str:
         for network in ("bare", "vxlan")
         for one in scaling_trials((1,), 2)
     ]
-    return html.render(digest(result(renumbered(made))))
+    return html.render_html(digest_of(result(renumbered(made))))
 
 
 def experiment_page(_: Path) -> str:
-    return html.render(digest(experiment_result(experiment_trials())))
+    return html.render_html(digest_of(experiment_result(experiment_trials())))
 
 
 def soak_page_of(root: Path) -> str:
@@ -100,7 +100,7 @@ def comparison(_: Path) -> str:
     base = compare_factories.made("base", compare_factories.numbered(runs(), runs(case, seed=2)))
     slower = compare_factories.numbered(runs(ratio=0.9, seed=3), runs(case, seed=4))
     found = compare_factories.compared(base, compare_factories.made("other", slower, day=2))
-    return comparison_page.render(found, finding(found, ()))
+    return comparison_page.render_comparison_page(found, finding(found, ()))
 
 
 def history(_: Path) -> str:

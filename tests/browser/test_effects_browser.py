@@ -13,7 +13,7 @@ from tests.effect_factories import experiment_result, experiment_trials
 from tests.report_factories import powered, renumbered
 
 from linewatt.report.printing import html
-from linewatt.report.trials.digest import digest
+from linewatt.report.trials.digest import digest_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
 
@@ -24,7 +24,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tcp = powered(experiment_trials("full"), provenance="simulated", ends=("receiver", "sender"))
     udp = powered(experiment_trials("full", test="udp-1500"), ends=("receiver", "sender"))
     path = tmp_path_factory.mktemp("effects") / "report.html"
-    html.write(path, html.render(digest(experiment_result(renumbered(tcp, udp), "full"))))
+    html.write_page(path, html.render_html(digest_of(experiment_result(renumbered(tcp, udp), "full"))))
     return path
 
 

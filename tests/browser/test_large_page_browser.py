@@ -46,8 +46,8 @@ def opened(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     )
     view = to_one_server()
     text = page_of_one_server()
-    html.write(large, text)
-    html.write(small, html.render(to_one_server(1, ("bare",))))
+    html.write_page(large, text)
+    html.write_page(small, html.render_html(to_one_server(1, ("bare",))))
     found: dict[Path, list[Opening]] = {small: [], large: []}
     for path in (small, large, small):
         found[path].append(opening(browser, path))
@@ -75,7 +75,7 @@ def test_what_is_out_of_sight_costs_nothing_on_a_large_page_alone(opened: Opened
     assert '<body class="large">' in opened.text
     style = "getComputedStyle(document.getElementById('trials')).contentVisibility"
     assert opened.visited.page.evaluate(style) == "auto"
-    assert "<body>" in html.render(to_one_server(1, ("bare",)))
+    assert "<body>" in html.render_html(to_one_server(1, ("bare",)))
 
 
 def test_no_task_holds_a_large_page_for_longer_than_a_small_one_needs_to_open(opened: Opened) -> None:

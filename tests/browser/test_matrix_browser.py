@@ -15,7 +15,7 @@ from tests.report_factories import end, renumbered, result, shares, trial, watts
 
 from linewatt.model import Case, Role, Trial
 from linewatt.report.printing import html
-from linewatt.report.trials.digest import digest
+from linewatt.report.trials.digest import digest_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
 
@@ -44,7 +44,7 @@ def page_of() -> str:
                 one = trial(1, case, rate, 1.5, repetition=repetition)
                 ends = {"sender": _end(sender, "sender"), "receiver": _end(receiver, "receiver")}
                 made.append(replace(one, **ends))  # type: ignore[arg-type]
-    return html.render(digest(result(renumbered(made), name="matrix")))
+    return html.render_html(digest_of(result(renumbered(made), name="matrix")))
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from tests.browser.conftest import Open
 from tests.browser.test_accessibility import violations
 from tests.unit.features.profiles.test_profiles import AWKS, SCRIPTED, fold, stored, whole
 
-from linewatt.report.printing.html import render
-from linewatt.report.trials.digest import digest
+from linewatt.report.printing.html import render_html
+from linewatt.report.trials.digest import digest_of
 from linewatt.store.read import load_result
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
@@ -21,7 +21,7 @@ def test_a_flame_graph_is_seen_and_needs_neither_script_nor_network(open_file: O
     capture = Path(__file__).parents[1] / "captures" / "perf" / "6.1-udp-receiver" / SCRIPTED
     result = stored(tmp_path, whole(fold(capture.read_text(), AWKS[0])))
     page = tmp_path / "report.html"
-    page.write_text(render(digest(load_result(result))))
+    page.write_text(render_html(digest_of(load_result(result))))
     opened = open_file(page)
     assert opened.page.locator("#profiles svg.flame").count() == 2
     boxes = opened.page.locator("#profiles svg.flame >> nth=1").locator("g")

@@ -29,7 +29,7 @@ from tests.report_factories import (
 
 from linewatt.model import Case
 from linewatt.report.printing import html
-from linewatt.report.trials.digest import digest
+from linewatt.report.trials.digest import digest_of
 from linewatt.store.read import Result
 
 pytestmark = pytest.mark.browser
@@ -49,7 +49,7 @@ def open_report(open_file: Open, tmp_path: Path) -> Open:
 
     def opened(made: Result, scheme: Scheme = "light", width: int = 1280) -> Opened:
         path = tmp_path / "report.html"
-        html.write(path, demo_page() if made is demo() else html.render(digest(made)))
+        html.write_page(path, demo_page() if made is demo() else html.render_html(digest_of(made)))
         return open_file(path, scheme, width)
 
     return opened
@@ -63,7 +63,7 @@ def demo() -> Result:
 
 @cache
 def demo_page() -> str:
-    return html.render(digest(demo()))
+    return html.render_html(digest_of(demo()))
 
 
 def brightness(page: Page, selector: str, what: str) -> float:

@@ -29,7 +29,7 @@ def kept(page: Page, label: str, into: Path) -> tuple[str, str]:
 
 def test_a_table_and_a_figure_are_saved_from_the_file_alone(open_file: Open, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
-    html.write(path, demo_page())
+    html.write_page(path, demo_page())
     seen = open_file(path)
     page = seen.page
     page.context.set_offline(True)
@@ -65,7 +65,7 @@ def test_a_table_and_a_figure_are_saved_from_the_file_alone(open_file: Open, tmp
 
 def test_links_to_files_are_not_on_paper(open_file: Open, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
-    html.write(path, demo_page())
+    html.write_page(path, demo_page())
     page = open_file(path).page
     assert page.locator(".save").first.is_visible()
     page.emulate_media(media="print")

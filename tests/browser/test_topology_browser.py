@@ -14,7 +14,7 @@ from tests.topology_factories import machine, placed_trial
 
 from linewatt.model import Case
 from linewatt.report.printing import html
-from linewatt.report.trials.digest import digest
+from linewatt.report.trials.digest import digest_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
 
@@ -31,7 +31,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     turns = [(0, 1, 6)[at % 3] for at in range(112)]
     both = placed_trial(1, case, turns, [1, 2], ran_on={0: "0,5"}, sender=list(range(128, 240)))
     path = tmp_path_factory.mktemp("topology") / "report.html"
-    html.write(path, html.render(digest(result([both], hosts=hosts))))
+    html.write_page(path, html.render_html(digest_of(result([both], hosts=hosts))))
     return path
 
 

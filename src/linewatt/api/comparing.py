@@ -62,10 +62,10 @@ class Comparison:
 
     def document(self, fail_on: Collection[str] = ()) -> dict[str, Any]:
         """The document of ``compare --json``; ``fail_on`` is what its ``exit_code`` is about."""
-        from linewatt.report.comparison.document import as_document
+        from linewatt.report.comparison.document import comparison_document
 
         _known("fail_on", fail_on, sides.FAIL_ON)
-        return as_document(self._found, sides.finding(self._found, tuple(fail_on)))
+        return comparison_document(self._found, sides.finding(self._found, tuple(fail_on)))
 
 
 def compare(
@@ -84,7 +84,7 @@ def compare(
     each, so that there is no verdict on them. Raises InvalidInput, StoreError.
     """
     from linewatt.report.comparison.remarks import lab_words
-    from linewatt.report.comparison.sides import kept, side_of
+    from linewatt.report.comparison.sides import kept_side, side_of
 
     run_kind = _run_kind(a, b)
     metric_names = tuple(metrics) or tuple(METRICS)
@@ -92,7 +92,7 @@ def compare(
     _known("allow", allowed := tuple(allow), run_kind.codes if run_kind else CODES)
     with reading_results(a.path, b.path):
         first_side, second_side = (
-            replace(side_of(result.path, kept(result.path)), name=name)
+            replace(side_of(result.path, kept_side(result.path)), name=name)
             for name, result in (("A", a), ("B", b))
         )
         if by is not None:

@@ -162,9 +162,9 @@ class Result:
     def document(self, *, trials: bool = False) -> dict[str, Any]:
         """The document of ``show --json``; ``trials``: with every trial."""
         with self._reading():
-            from linewatt.report.full_result import document_of
+            from linewatt.report.full_result import document_of_result
 
-            return document_of(self._result, trials=trials and self.kind == "trials")
+            return document_of_result(self._result, trials=trials and self.kind == "trials")
 
     @cached_property
     def _manifest(self) -> Manifest:
@@ -177,11 +177,11 @@ class Result:
 
     @cached_property
     def _digest(self) -> Digest:
-        from linewatt.report.trials.digest import digest
+        from linewatt.report.trials.digest import digest_of
 
         if self.kind != "trials":
             raise InvalidInput(f"{self.id}: has no cases ({self.kind}); document() has all of it")
-        return digest(self._result)
+        return digest_of(self._result)
 
     @contextmanager
     def _reading(self) -> Iterator[None]:

@@ -22,7 +22,7 @@ from linewatt.engine.case_text import describe, tells
 from linewatt.findings import kind_of
 from linewatt.foreign import one_line
 from linewatt.model import Trial
-from linewatt.report.provenance import mark
+from linewatt.report.provenance import provenance_mark
 from linewatt.units import format_rate, format_seconds
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _watts(host_watts: Sequence[events.Watts]) -> Iterable[str]:
     for group in alike.values():
         first = group[0]
         whose = first.host if len(group) == 1 else f"{len(group)} hosts"
-        words = [f"{whose} {sum(watts.power_w for watts in group):,.0f} W", mark(first.provenance)]
+        words = [f"{whose} {sum(watts.power_w for watts in group):,.0f} W", provenance_mark(first.provenance)]
         words += [SCOPE_WORDS.get(first.scope, first.scope)] if len(scopes) > 1 else []
         yield " ".join(filter(None, words))
 

@@ -26,7 +26,7 @@ from linewatt.declare import NUMBER, TEXT, Keys, Schema, choice, maybe, said, so
 from linewatt.model import ENDS, Case, Provenance, Role
 from linewatt.report.findings import NO_MARKS, Marks
 from linewatt.report.printing.export import mean_keys, mean_schema
-from linewatt.report.provenance import mark, words
+from linewatt.report.provenance import provenance_mark, provenance_words
 from linewatt.report.table import Cell, Head
 from linewatt.units import MISSING
 
@@ -161,7 +161,7 @@ def provenance_of(metric: PowerMetric, power: EndPower) -> Provenance | None:
 def power_cell(metric: PowerMetric, power: EndPower, unit: Unit, trials_done: int) -> Cell:
     """Text at one end in ``unit``, marked unless measured."""
     reason = power.reasons.get(metric.name, "not recorded")
-    sure = mark(provenance_of(metric, power))
+    sure = provenance_mark(provenance_of(metric, power))
     cell = cell_of(power.values.get(metric.name), unit, trials_done, reason, sure)
     bound = power.values.get(metric.bound)
     if bound is not None and not cell.missing:
@@ -179,7 +179,7 @@ def power_head(
         metric.title.format(scope=named),
         unit.name,
         lines=metric.heading.format(scope=named.replace(" (", "\n(")),
-        provenance=words(provenance_of(metric, power) for power in powers),
+        provenance=provenance_words(provenance_of(metric, power) for power in powers),
         key=f"{role}_{metric.si_key}_mean",
         show_sd=metric.show_sd,
         rank=metric.rank,
@@ -330,7 +330,7 @@ def response_words(response: Response) -> str:
 
 def change_figures(response: Response, verdict: Verdict, provenance: Provenance | None) -> tuple[str, ...]:
     """``−12.3 %`` and ``(−13.0 to −11.6)``, its 95 % CI; nothing where runs are too few for a change."""
-    change, sure = verdict.change, mark(provenance)
+    change, sure = verdict.change, provenance_mark(provenance)
     if change is None:
         return ()
     value = f"{signed(change.value, response)} {unit_of_change(response)}"

@@ -23,10 +23,21 @@ from linewatt.records import Count
 from linewatt.report.glance import Glance, of_trials
 from linewatt.report.kinds import result_kind
 from linewatt.report.printing.export import Versioned
-from linewatt.report.printing.text_table import DOUBTFUL, render
-from linewatt.report.provenance import legend, mark
+from linewatt.report.printing.text_table import DOUBTFUL, render_table
+from linewatt.report.provenance import provenance_legend, provenance_mark
 from linewatt.report.series import test_title
-from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, legend_notes, texts
+from linewatt.report.table import (
+    Cell,
+    Head,
+    Lack,
+    Note,
+    Row,
+    RowGroup,
+    Table,
+    absences,
+    legend_notes,
+    text_cells,
+)
 from linewatt.store import read
 from linewatt.store.cache import remembered_of_result
 from linewatt.store.read import Damaged, Result
@@ -85,9 +96,9 @@ def kept(path: Path) -> Listed:
 
 def listed(result: Result, view: Digest | None = None) -> Listed:
     """One line of the list; ``view`` is the result's digest where there is one. Raises StoreError."""
-    from linewatt.report.trials.digest import digest, heading
+    from linewatt.report.trials.digest import digest_of, heading
 
-    view = view or digest(result)
+    view = view or digest_of(result)
     about = heading(view)
     if kind := result_kind(result.manifest):
         return kind.listed(result, about)
@@ -237,7 +248,7 @@ def table_of(results: Sequence[Listed | Damaged]) -> Table:
         *([Note("remark", _BEST)] if best else []),
         *legend_notes([_AT_LEAST] if any(best_case.at_least for best_case in best) else []),
         *legend_notes([f"{DOUBTFUL} doubtful: its show says why"] if doubtful else []),
-        *legend_notes(legend(best_case.provenance for best_case in best)),
+        *legend_notes(provenance_legend(best_case.provenance for best_case in best)),
         *absences((lack for result in results for lack in _lacks(result)), len(results)),
     )
     return Table("", (Head("Id", kind="text"),), heads, (RowGroup("", rows),), notes)
@@ -247,7 +258,7 @@ def show(results: Sequence[Listed | Damaged], *, width: int | None = None) -> Re
     """The table of ``linewatt list``, and why a result is damaged."""
 
     why = [Text(one_line(f"{id_of(result)}: {words}")) for result in results for words in remarks(result)]
-    return Group(render(table_of(results), width), *why)
+    return Group(render_table(table_of(results), width), *why)
 
 
 _NO_THROUGHPUT = "no throughput is on record"
@@ -281,25 +292,25 @@ def _row(result: Listed | Damaged) -> Row:
 
     if isinstance(result, Damaged):
         state = "damaged" if result.proven else "not shown"
-        return Row(texts(result.id), texts(MISSING, "", MISSING, MISSING, state, MISSING, ""))
+        return Row(text_cells(result.id), text_cells(MISSING, "", MISSING, MISSING, state, MISSING, ""))
     cells = (
         *_answer(result.best),
         Cell(MISSING if result.shown is None else str(result.shown)),
-        *texts(_done(result.heading), when(result.heading["created_s"]), _name(result.heading)),
+        *text_cells(_done(result.heading), when(result.heading["created_s"]), _name(result.heading)),
     )
-    return Row(texts(id_of(result)), cells)
+    return Row(text_cells(id_of(result)), cells)
 
 
 def _answer(best: Best | None) -> tuple[Cell, ...]:
     """How fast, what in, and for each watt."""
 
     if best is None:
-        return texts(MISSING, "", MISSING)
+        return text_cells(MISSING, "", MISSING)
     speed = "≥ " * best.at_least + format_rate(best.throughput_bps) + DOUBTFUL * best.doubtful_throughput
     if best.bps_per_w is None:
-        return (*texts(speed, test_title(best.test)), Cell(MISSING, reason=best.reason))
+        return (*text_cells(speed, test_title(best.test)), Cell(MISSING, reason=best.reason))
     per_watt = MBPS_PER_W.text(MBPS_PER_W.from_si(best.bps_per_w)) + DOUBTFUL * best.doubtful_watts
-    return (*texts(speed, test_title(best.test)), Cell(per_watt, mark=mark(best.provenance)))
+    return (*text_cells(speed, test_title(best.test)), Cell(per_watt, mark=provenance_mark(best.provenance)))
 
 
 def _done(about: Mapping[str, Any]) -> str:

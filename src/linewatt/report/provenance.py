@@ -30,12 +30,12 @@ _MEANINGS: dict[Provenance, str] = {
 }
 
 
-def mark(provenance: Provenance | None) -> str | None:
+def provenance_mark(provenance: Provenance | None) -> str | None:
     """What stands behind a number: ``sim``, ``est``, ``sheet``; nothing behind a measured one."""
     return None if provenance is None else _MARKS.get(provenance)
 
 
-def words(provenances: Iterable[Provenance | None]) -> str:
+def provenance_words(provenances: Iterable[Provenance | None]) -> str:
     """What a heading says of numbers of these provenances: ``simulated``, ``partly estimated``, or ""."""
     known_provenances = {provenance for provenance in provenances if provenance is not None}
     doubtful = sorted(known_provenances - {"measured"}, key=WEIGHT.__getitem__)
@@ -43,7 +43,7 @@ def words(provenances: Iterable[Provenance | None]) -> str:
     return f"partly {doubts}" if doubts and "measured" in known_provenances else doubts
 
 
-def legend(provenances: Iterable[Provenance | None]) -> tuple[str, ...]:
+def provenance_legend(provenances: Iterable[Provenance | None]) -> tuple[str, ...]:
     """What the marks mean, a line each."""
     marked_provenances = {provenance for provenance in provenances if provenance in _MARKS}
     return tuple(

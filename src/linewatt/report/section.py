@@ -26,7 +26,7 @@ class Lines:
     folded: bool = False
 
 
-def listed(title: str, lines: Iterable[str], *, preformatted: bool = False) -> Lines:
+def text_lines(title: str, lines: Iterable[str], *, preformatted: bool = False) -> Lines:
     """Lines of text alone."""
     return Lines(title, tuple(Note("remark", line) for line in lines), preformatted)
 

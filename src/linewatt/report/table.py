@@ -204,6 +204,6 @@ def legend_notes(lines: Iterable[str]) -> tuple[Note, ...]:
     return tuple(Note("legend", line) for line in lines)
 
 
-def texts(*cells: str) -> tuple[Cell, ...]:
+def text_cells(*cells: str) -> tuple[Cell, ...]:
     """Cells of text alone."""
     return tuple(map(Cell, cells))

@@ -31,7 +31,7 @@ from linewatt.analysis.comparison.verdicts import COMPARISON, verdicts
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.statistics.contrasts import Contrast
 from linewatt.model import Case, Flag, Trial
-from linewatt.report.comparison.first_screen import first_screen
+from linewatt.report.comparison.first_screen import first_screen_of_comparison
 from linewatt.report.comparison.remarks import difference_lines, heading
 
 LOSS = OF_CASE["lost_ratio"]
@@ -549,7 +549,9 @@ def test_what_only_one_campaign_sets_differs_and_says_not_set() -> None:
         found = compared(base, other)
         assert told(found) == {("campaign", f"campaign.{key}.mtu", None, "1400")}
         assert difference_lines(found.differences) == [f"campaign: campaign.{key}.mtu not set → 1400"]
-        assert "nothing else that is on record" not in str(first_screen(found, finding(found, ())))
+        assert "nothing else that is on record" not in str(
+            first_screen_of_comparison(found, finding(found, ()))
+        )
 
 
 def test_what_a_campaign_has_no_record_of_is_no_difference() -> None:

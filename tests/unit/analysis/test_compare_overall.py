@@ -16,7 +16,7 @@ from linewatt.analysis.statistics.contrasts import Contrast, over_strata, welch
 from linewatt.analysis.statistics.permutation import STRATA_DRAWS, strata_p
 from linewatt.missing import Missing
 from linewatt.model import Case, Trial
-from linewatt.report.comparison.document import as_document
+from linewatt.report.comparison.document import comparison_document
 from linewatt.report.comparison.tables import tables
 
 PAIRS = [("h1", "h2"), ("h2", "h1"), ("h1", "h3"), ("h3", "h1"), ("h2", "h3"), ("h3", "h2")]
@@ -98,7 +98,7 @@ def test_the_row_over_all_pairs_leads_its_table_and_names_no_host() -> None:
         "h2 → h1, 1 instance",
     ]
     assert table.tally == "6 without a verdict", "what is over pairs is not counted with them"
-    document = as_document(found, finding(found, ()))
+    document = comparison_document(found, finding(found, ()))
     valid("compare", document)
     (overall,) = document["overall"]
     assert overall["pairs"] == 6

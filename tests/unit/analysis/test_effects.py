@@ -23,8 +23,8 @@ from linewatt.engine.case_text import outcome
 from linewatt.engine.measuring.checks.steadiness import throughput
 from linewatt.model import Case, Flag, Trial, Window
 from linewatt.report.findings import finding_notes
-from linewatt.report.trials.answer.first_screen import first_screen
-from linewatt.report.trials.digest import digest
+from linewatt.report.trials.answer.first_screen import first_screen_of_trials
+from linewatt.report.trials.digest import digest_of
 
 CASE = Case("tcp", "h1", "h2")
 THROUGHPUT = BY_NAME["throughput_bps"].response
@@ -165,13 +165,13 @@ def test_a_part_of_the_window_without_the_load_is_weighed_by_its_length(lie: str
 def test_the_first_screen_doubts_only_the_case_that_a_dip_changes() -> None:
     pair = Case("tcp", "h1", "h2", instances=2)
     light = runs(9e9, effects={1: -0.007})
-    screen = first_screen(digest(result(light)))
+    screen = first_screen_of_trials(digest_of(result(light)))
     assert screen is not None
     assert "doubtful" not in screen.trust
     heavy = trial(2, pair, 18e9, 1.8, flags=(dip(-0.1),))
-    view = digest(result([*light, heavy]))
+    view = digest_of(result([*light, heavy]))
     assert view.findings.doubts(CASE, "throughput") == ()
     assert view.findings.doubts(pair, "throughput") == ("throughput-dips",)
-    both = first_screen(view)
+    both = first_screen_of_trials(view)
     assert both is not None
     assert "throughput, CPU: doubtful (a)" in both.trust

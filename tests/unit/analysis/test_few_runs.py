@@ -17,8 +17,8 @@ from linewatt.analysis.statistics.few_runs import Unresolved, unresolved
 from linewatt.analysis.statistics.steadiness import standard_error
 from linewatt.model import Case, Trial
 from linewatt.report.columns import case_cell
-from linewatt.report.trials.answer.first_screen import first_screen
-from linewatt.report.trials.digest import digest
+from linewatt.report.trials.answer.first_screen import first_screen_of_trials
+from linewatt.report.trials.digest import digest_of
 from linewatt.report.trials.settings.scalability import scalability_table
 from linewatt.units import format_rates
 
@@ -122,7 +122,7 @@ def test_all_that_a_first_run_has_otherwise_is_told() -> None:
 
 
 def test_each_run_stands_beside_its_mean_in_the_table_and_on_the_first_screen() -> None:
-    view = digest(result(runs(2.951e9, 2.402e9, 2.38e9)))
+    view = digest_of(result(runs(2.951e9, 2.402e9, 2.38e9)))
     (summary,) = view.summaries
     speed = BY_NAME["throughput_bps"]
     assert summary.unresolved == Unresolved((2.38e9, 2.402e9, 2.951e9), "far apart", 5e6)
@@ -132,7 +132,7 @@ def test_each_run_stands_beside_its_mean_in_the_table_and_on_the_first_screen() 
     assert [note.sentence for note in notes] == [
         "Runs of 1 instance: 2.380, 2.402, 2.951 Gbps, 571 Mbps apart: perhaps of two modes"
     ]
-    screen = first_screen(view)
+    screen = first_screen_of_trials(view)
     assert screen is not None
     assert "2.578 Gbps (runs 2.380, 2.402, 2.951) (a)" in screen.sentence
     assert "throughput, CPU: doubtful (a)" in screen.trust
@@ -142,7 +142,7 @@ def test_each_run_stands_beside_its_mean_in_the_table_and_on_the_first_screen() 
 
 
 def test_runs_of_one_mode_have_nothing_beside_their_mean() -> None:
-    view = digest(result(runs(9.4e9, 9.41e9, 9.39e9)))
+    view = digest_of(result(runs(9.4e9, 9.41e9, 9.39e9)))
     (summary,) = view.summaries
     assert summary.unresolved is None
     assert case_cell(BY_NAME["throughput_bps"], summary, BY_NAME["throughput_bps"].units[0]).note is None

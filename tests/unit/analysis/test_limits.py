@@ -30,7 +30,7 @@ from linewatt.model import Case, CpuShares, EndResult, Flag, InstanceResult, Rol
 from linewatt.report.printing import html
 from linewatt.report.trials import terminal
 from linewatt.report.trials.answer.limits import MOST_NAMED, limit_notes, limit_words
-from linewatt.report.trials.digest import as_json, case_rows, digest
+from linewatt.report.trials.digest import case_rows, digest_document, digest_of
 
 GIVEN = ("usr", "sys", "irq", "soft", "idle")
 PUBLISHED = Path(__file__).resolve().parents[3] / "docs" / "published"
@@ -524,7 +524,7 @@ def test_cases_with_one_limit_share_a_line_that_stays_short() -> None:
     for at in range(MOST_NAMED + 3):
         one = loaded(receiver_irq=0.999)
         trials.append(replace(one, case=replace(one.case, sender=f"h{at}")))
-    (group,) = digest(result(renumbered(trials))).groups
+    (group,) = digest_of(result(renumbered(trials))).groups
     (note,) = limit_notes(group)
     assert note.lead == "Limited by the receiver's IRQ CPU"
     assert note.sentence.count("99.9 % soft") == 1, "that of the first stands for all"
@@ -534,7 +534,7 @@ def test_cases_with_one_limit_share_a_line_that_stays_short() -> None:
 
 def test_limits_that_were_found_stand_before_those_that_were_not() -> None:
     idle = [replace(loaded(), case=Case("tcp", sender, "b")) for sender in ("x", "y")]
-    (group,) = digest(result(renumbered(idle, [loaded(receiver_irq=0.999)]))).groups
+    (group,) = digest_of(result(renumbered(idle, [loaded(receiver_irq=0.999)]))).groups
     assert [note.lead for note in limit_notes(group)] == [
         "Limited by the receiver's IRQ CPU",
         "No limit found",
@@ -542,8 +542,8 @@ def test_limits_that_were_found_stand_before_those_that_were_not() -> None:
 
 
 def test_json_and_csv_say_what_limits_each_case() -> None:
-    view = digest(result([loaded(receiver_irq=0.999)]))
-    case = as_json(view)["cases"][0]
+    view = digest_of(result([loaded(receiver_irq=0.999)]))
+    case = digest_document(view)["cases"][0]
     assert case["limited_by"] == "the receiver's IRQ CPU (99.9 % busy, 99.9 % soft)"
     assert case["limited_by_kinds"] == "receiver-irq-cpu"
     assert case_rows(view)[0]["limited_by"] == case["limited_by"]
@@ -566,14 +566,14 @@ def test_terminal_json_flags_and_report_name_the_same_limit() -> None:
     ]
     names = {name.format(**end) for name in NAMES.values() for end in ends}
     for kind, one in cases.items():
-        view = digest(result(renumbered([one, replace(one, repetition=2)])))
+        view = digest_of(result(renumbered([one, replace(one, repetition=2)])))
         (found,) = (summary.limit for summary in view.summaries)
         assert found.kind == kind
         written = Console(file=StringIO(), width=300, force_terminal=False)
-        written.print(terminal.show(view))
+        written.print(terminal.show_trials(view))
         assert isinstance(written.file, StringIO)
-        shown = unescape(re.sub(r"\s+", " ", html.render(view)))
-        document = as_json(view)["cases"][0]
+        shown = unescape(re.sub(r"\s+", " ", html.render_html(view)))
+        document = digest_document(view)["cases"][0]
         assert list(document["limit"]["kinds"]) == document["limited_by_kinds"].split() == [kind]
         assert document["limited_by"] == found.words
         for text in (written.file.getvalue(), shown):

@@ -20,8 +20,8 @@ from linewatt.declare import NUMBER, TEXT, Keys
 from linewatt.errors import InvalidInput
 from linewatt.model import Flag
 from linewatt.records import Campaign
-from linewatt.report.comparison.document import as_document, csv_rows
-from linewatt.report.comparison.first_screen import first_screen
+from linewatt.report.comparison.document import comparison_csv_rows, comparison_document
+from linewatt.report.comparison.first_screen import first_screen_of_comparison
 from linewatt.report.comparison.remarks import heading
 from linewatt.report.comparison.tables import tables
 
@@ -139,17 +139,21 @@ def test_runs_of_any_kind_have_verdicts_on_what_they_measure() -> None:
 def test_a_single_pair_has_no_verdict_and_is_told_what_to_do() -> None:
     found = compared(side("A", FAST[:1]), side("B", SLOW[:1]))
     assert {row.outcome for row in found.rows} == {"undecided"}
-    assert first_screen(found, Finding(0, "")).caveats[-1].startswith("One backup is one run: name several")
+    assert (
+        first_screen_of_comparison(found, Finding(0, ""))
+        .caveats[-1]
+        .startswith("One backup is one run: name several")
+    )
 
 
 def test_documents_have_the_keys_of_the_kind() -> None:
     found = compared(side("A", FAST), side("B", SLOW))
-    document = as_document(found, Finding(0, ""))
+    document = comparison_document(found, Finding(0, ""))
     assert [run["tape"] for run in document["base"]["backups"]] == ["A7"] * 4
     row = document["comparisons"][-1]
     assert (row["test"], row["files"], row["case_key"]) == ("backup", 9, "files-9")
     assert document["differences"][0]["fact"] == "campaign.backup.compressor"
-    assert [row["factors"] for row in csv_rows(found)] == [None, None]
+    assert [row["factors"] for row in comparison_csv_rows(found)] == [None, None]
 
 
 def test_what_the_kind_says_bars_a_verdict_and_may_be_allowed() -> None:

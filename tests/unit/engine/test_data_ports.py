@@ -61,7 +61,7 @@ from linewatt.model import (
 from linewatt.network.framing import Framing
 from linewatt.report.series import instances_words
 from linewatt.report.trials.answer.limits import limit_document, limit_words
-from linewatt.report.trials.digest import digest
+from linewatt.report.trials.digest import digest_of
 from linewatt.report.trials.ports import port_table
 from linewatt.sensors.netcounters import Netcounters, command
 from linewatt.sensors.qdisc import SENSOR as QDISC
@@ -554,12 +554,12 @@ def runs_of(instances: int, of_line: Sequence[float], *, total_bps: float | None
 def test_ports_of_a_trial_whose_throughput_is_withheld_have_no_row() -> None:
     trials = runs_of(2, [0.5, 0.7])
     for shown in (trials, [trials[0], replace(trials[1], throughput_bps=None)]):
-        (text_group,) = digest(result(shown)).groups
+        (text_group,) = digest_of(result(shown)).groups
         table = port_table(text_group, shown)
         assert table is not None
         first = table.groups[0].rows[0].cells[1].text
         assert first == ("600 Mbps" if shown is trials else "500 Mbps"), "the mean of those that are shown"
-    (text_group,) = digest(result(trials)).groups
+    (text_group,) = digest_of(result(trials)).groups
     assert port_table(text_group, [replace(one, throughput_bps=None) for one in trials]) is None
 
 

@@ -44,11 +44,11 @@ from linewatt.json_document import document_of
 from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import FTP, Case, CpuShares, Flag, FlowResult, TcpState, Trial, group_of
 from linewatt.records import Campaign as Asked
-from linewatt.report.printing.html import render
+from linewatt.report.printing.html import render_html
 from linewatt.report.series import case_labels
-from linewatt.report.trials.answer.first_screen import first_screen
+from linewatt.report.trials.answer.first_screen import first_screen_of_trials
 from linewatt.report.trials.answer.limits import limit_forms
-from linewatt.report.trials.digest import as_json, case_rows, digest, trial_rows
+from linewatt.report.trials.digest import case_rows, digest_document, digest_of, trial_rows
 from linewatt.report.trials.every_trial import trials_table
 
 HOSTS = {
@@ -541,7 +541,7 @@ def test_an_asked_rate_is_that_of_all_processes() -> None:
 
 
 def test_rows_of_csv_and_the_first_screen_have_all_together_and_each_pair() -> None:
-    view = digest(
+    view = digest_of(
         result(trials(group((3e9, 3e9, 1e9), generators=SLOW)), hosts={name: host(name) for name in HOSTS})
     )
     rows = case_rows(view)
@@ -553,7 +553,7 @@ def test_rows_of_csv_and_the_first_screen_have_all_together_and_each_pair() -> N
     ]
     assert [row["number"] for row in trial_rows(view.result.trials)] == [1] * 4 + [2] * 4 + [3] * 4
     assert (view.done, view.planned) == (3, 3), "a pair is no trial of its own"
-    screen = first_screen(view)
+    screen = first_screen_of_trials(view)
     assert screen is not None
     shown, cost = ([line for entry in block.entries for line in entry[:1]] for block in screen.blocks[:2])
     assert [line.name for line in shown][:4] == [
@@ -564,15 +564,15 @@ def test_rows_of_csv_and_the_first_screen_have_all_together_and_each_pair() -> N
 
 
 def test_a_page_has_all_together_and_each_pair() -> None:
-    page = render(digest(result(trials(group()), hosts={name: host(name) for name in HOSTS})))
+    page = render_html(digest_of(result(trials(group()), hosts={name: host(name) for name in HOSTS})))
     assert "g1 + g2 + g3 → dut" in page
     for at in (1, 2, 3):
         assert f"g{at} → dut, of 3 at once" in page
 
 
 def test_rows_of_a_pair_name_those_that_ran_at_once_with_it() -> None:
-    view = digest(result(trials(group()), hosts={name: host(name) for name in HOSTS}))
-    document = json.loads(json.dumps(as_json(view)))
+    view = digest_of(result(trials(group()), hosts={name: host(name) for name in HOSTS}))
+    document = json.loads(json.dumps(digest_document(view)))
     valid("show", document)
     assert [row.get("beside") for row in document["cases"]] == [
         None,
@@ -586,7 +586,7 @@ def test_rows_of_a_pair_name_those_that_ran_at_once_with_it() -> None:
 
 def test_a_finding_of_a_host_is_told_once_for_the_group_and_its_pair() -> None:
     given = group(generators={1: counters("h1", "nic.tx_bytes", 20e9)})
-    view = digest(result(trials(given), hosts={name: host(name) for name in HOSTS}))
+    view = digest_of(result(trials(given), hosts={name: host(name) for name in HOSTS}))
     (found,) = [one for one in view.findings.every if one.code == "neighbour-traffic"]
     assert {case.way for case in found.cases} == {"g1 + g2 + g3 → dut", "g2 → dut"}
     assert len(found.sightings) == 1
@@ -657,7 +657,7 @@ def test_both_ways_datagrams_that_a_host_dropped_on_either_way_are_told_once() -
 
 
 def test_a_table_of_trials_says_where_what_it_lacks_stands() -> None:
-    view = digest(result(trials(group()), hosts={name: host(name) for name in HOSTS}))
+    view = digest_of(result(trials(group()), hosts={name: host(name) for name in HOSTS}))
     (first, *_) = trials_table(view, power=True).rows
     assert {cell.reason for cell in first.cells if cell.reason} == {
         "several hosts: what each sender used stands at its own pair"

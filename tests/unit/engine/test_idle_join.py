@@ -19,7 +19,7 @@ from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.analysis.power.summary import EndPower
 from linewatt.model import Case, PowerResult, Trial
 from linewatt.records import Idle, IdleHost, Times
-from linewatt.report.trials.digest import as_json, digest
+from linewatt.report.trials.digest import digest_document, digest_of
 from linewatt.report.trials.power.idle import idle_notes
 from linewatt.report.trials.power.power_table import power_cases, power_table
 from linewatt.store.idle import with_idle
@@ -113,7 +113,7 @@ def test_a_figure_above_idle_carries_the_bounds_of_load_and_idle() -> None:
 
 def test_the_bound_stands_in_every_cell_above_idle_and_in_json() -> None:
     trials = with_idle(loaded(120.0), around(100.0, 102.0))
-    (table,) = map(power_table, power_cases(digest(result(trials)).groups))
+    (table,) = map(power_table, power_cases(digest_of(result(trials)).groups))
     texts = {head.key: cell.text for head, cell in zip(table.heads, table.rows[0].cells, strict=True)}
     assert texts["receiver_idle_w_mean"] == "101.0 ± 2.3"
     assert texts["receiver_dynamic_w_mean"] == "19.0 ± 3.3"
@@ -121,7 +121,7 @@ def test_the_bound_stands_in_every_cell_above_idle_and_in_json() -> None:
     assert texts["receiver_dynamic_energy_pj_per_bit_mean"] == "19.00 ± 3.29"
     units = {head.key: head.unit for head in table.heads}
     assert units["receiver_dynamic_energy_pj_per_bit_mean"] == "nJ/bit"
-    (row,) = as_json(digest(result(trials)))["cases"]
+    (row,) = digest_document(digest_of(result(trials)))["cases"]
     assert row["receiver_dynamic_w_per_gbps_uncertainty"] == pytest.approx(3.3, abs=0.05)
     assert row["receiver_idle_w_uncertainty"] == pytest.approx(2.25, abs=0.01)
     block = detail_blocks(trials)[0]

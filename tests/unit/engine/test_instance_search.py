@@ -49,10 +49,10 @@ from linewatt.records import EndedSearch, Host, Searches
 from linewatt.report.listing import as_document as as_list
 from linewatt.report.listing import listed
 from linewatt.report.printing import html, screen
-from linewatt.report.trials.answer.first_screen import first_screen
-from linewatt.report.trials.digest import as_json, digest
+from linewatt.report.trials.answer.first_screen import first_screen_of_trials
+from linewatt.report.trials.digest import digest_document, digest_of
 from linewatt.report.trials.searches.knees import answer_words, carried_words, tried_words
-from linewatt.report.trials.terminal import show
+from linewatt.report.trials.terminal import show_trials
 from linewatt.store.read import Result
 
 CASE = Case("tcp", "a", "b", search="instances")
@@ -273,19 +273,19 @@ def test_a_device_that_gets_slower_during_a_search_is_told_beside_its_knee() -> 
     assert "throughput: doubtful (a) (a) Drifts over search (a → b)" in text
     text = " ".join(shown(made, width=300).split())
     assert "Drifts over search: a → b: tcp: throughput falls from trial to trial of the same number" in text
-    document = as_json(digest(made))
+    document = digest_document(digest_of(made))
     valid("show", document)
     assert document["searches"][0]["doubts"] == ["drifts-over-search"]
     (note,) = [one for one in document["flags"] if one["code"] == "drifts-over-search"]
     assert note["count"] == 1
     assert sorted(note["evidence"][0]["trials"]) == list(range(1, len(made.trials) + 1))
-    assert "Drifts over search" in html.render(digest(made))
+    assert "Drifts over search" in html.render_html(digest_of(made))
 
 
 @pytest.mark.parametrize("law", [link(5.3e9), link(100e9), link(1e9)], ids=["knee", "rising", "flat"])
 def test_no_drift_is_told_of_a_device_that_stays_as_fast(law: Device) -> None:
     for _ in range(10):
-        assert as_json(digest(searched_result(law)))["searches"][0]["doubts"] == []
+        assert digest_document(digest_of(searched_result(law)))["searches"][0]["doubts"] == []
 
 
 @pytest.mark.parametrize(("over_search", "doubts"), [(0.03, []), (0.08, ["drifts-over-search"])])
@@ -296,7 +296,7 @@ def test_only_a_drift_that_could_end_a_doubling_is_told_however_sure_it_is(
     length = len(searching(link(5.3e9, noise=1e-4)))
     made = searched_result(slowing(link(5.3e9, noise=1e-4), over_search / length))
     assert len(made.trials) == pytest.approx(length, abs=length / 4)
-    assert as_json(digest(made))["searches"][0]["doubts"] == doubts
+    assert digest_document(digest_of(made))["searches"][0]["doubts"] == doubts
 
 
 def test_what_makes_a_step_doubtful_stands_at_the_knee() -> None:
@@ -305,9 +305,9 @@ def test_what_makes_a_step_doubtful_stands_at_the_knee() -> None:
     trials = tuple(replace(one, flags=(flag,)) if one.case.instances == 8 else one for one in made.trials)
     made = replace(made, trials=trials)
     assert "0 bit/s after (a)" in " ".join(shown(made).split())
-    (search,) = as_json(digest(made))["searches"]
+    (search,) = digest_document(digest_of(made))["searches"]
     assert search["doubts"] == ["above-line-rate"]
-    assert as_json(digest(searched_result(link(5.3e9))))["searches"][0]["doubts"] == []
+    assert digest_document(digest_of(searched_result(link(5.3e9))))["searches"][0]["doubts"] == []
 
 
 def test_a_search_that_failures_ended_is_no_answer_and_names_what_has_no_number() -> None:
@@ -339,7 +339,9 @@ def test_tests_of_the_same_frames_beside_a_search_are_no_steps_of_it(tmp_path: P
         trials.append(made)
     made_result = result(trials, campaign=json.loads(json.dumps(stored.as_dict(of))))
     assert "SEARCHED INSTANCES" in shown(made_result)
-    instances = [one for one in as_json(digest(made_result))["searches"] if one["search"] == "instances"]
+    instances = [
+        one for one in digest_document(digest_of(made_result))["searches"] if one["search"] == "instances"
+    ]
     assert len(instances) == 1
     plain = {one.number for one in trials if one.case.search is None and one.case.rate_bps is None}
     assert {number for step in instances[0]["steps"] for number in step["trials"]} == plain
@@ -563,11 +565,11 @@ def searched_result(device: Device, rule: Rule = RULE) -> Result:
 
 
 def shown(made: Result, *, full: bool = False, width: int = 80) -> str:
-    view = digest(made)
-    first = first_screen(view)
+    view = digest_of(made)
+    first = first_screen_of_trials(view)
     assert first is not None
     console = Console(width=width, file=io.StringIO(), force_terminal=False)
-    console.print(show(view, width=width) if full else screen.text(first, width))
+    console.print(show_trials(view, width=width) if full else screen.screen_text(first, width))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -586,7 +588,7 @@ def test_every_step_is_a_case_like_any_and_a_row_of_the_search() -> None:
     made = searched_result(link(5.3e9))
     text = shown(made, full=True, width=140)
     assert "TCP: throughput by instances" in text
-    document = as_json(digest(made))
+    document = digest_document(digest_of(made))
     assert [one["instances"] for one in document["cases"]] == [1, 2, 4, 5, 6, 8, 16, 32]
     (search,) = document["searches"]
     assert [one["instances"] for one in search["steps"]] == [1, 2, 4, 5, 6, 8, 16, 32]
@@ -600,7 +602,7 @@ def test_every_step_is_a_case_like_any_and_a_row_of_the_search() -> None:
 
 
 def test_the_report_draws_throughput_by_instances_with_the_knee() -> None:
-    page = html.render(digest(searched_result(link(5.3e9))))
+    page = html.render_html(digest_of(searched_result(link(5.3e9))))
     assert "throughput by instances" in page
     assert "Searched instances" in page
 
@@ -615,7 +617,7 @@ def test_the_report_draws_throughput_by_instances_with_the_knee() -> None:
 def test_where_there_is_no_knee_that_is_the_answer(device: Device, said: str) -> None:
     made = searched_result(device)
     assert said in " ".join(shown(made).split())
-    (search,) = as_json(digest(made))["searches"]
+    (search,) = digest_document(digest_of(made))["searches"]
     assert search["state"] in ("flat", "rising")
 
 
@@ -623,7 +625,7 @@ def test_a_search_that_is_not_finished_is_no_knee() -> None:
     made = searched_result(link(5.3e9))
     some = replace(made, trials=made.trials[:9], searches=None)
     assert "not finished: 4 instances at most so far" in " ".join(shown(some).split())
-    (search,) = as_json(digest(some))["searches"]
+    (search,) = digest_document(digest_of(some))["searches"]
     assert (search["state"], search["ended"]) == ("open", None)
 
 

@@ -42,9 +42,9 @@ from linewatt.report.listing import as_document as as_list
 from linewatt.report.listing import listed
 from linewatt.report.listing import show as show_list
 from linewatt.report.printing import html, screen
-from linewatt.report.trials.answer.first_screen import first_screen
+from linewatt.report.trials.answer.first_screen import first_screen_of_trials
 from linewatt.report.trials.charts.searches import search_figures
-from linewatt.report.trials.digest import as_json, digest
+from linewatt.report.trials.digest import digest_document, digest_of
 from linewatt.report.trials.searches.searches import (
     as_documents,
     bound_words,
@@ -53,7 +53,7 @@ from linewatt.report.trials.searches.searches import (
     rate_words,
     why_ended,
 )
-from linewatt.report.trials.terminal import show
+from linewatt.report.trials.terminal import show_trials
 from linewatt.store.read import Result
 
 CASE = Case("udp-1500", "a", "b", search="rate")
@@ -656,11 +656,11 @@ def searched_result(device: Device, rule: Rule = THREE) -> Result:
 
 
 def shown(made: Result, *, full: bool = False) -> str:
-    view = digest(made)
-    first = first_screen(view)
+    view = digest_of(made)
+    first = first_screen_of_trials(view)
     assert first is not None
     console = Console(width=140, file=io.StringIO(), force_terminal=False)
-    console.print(show(view, width=140) if full else screen.text(first, 140))
+    console.print(show_trials(view, width=140) if full else screen.screen_text(first, 140))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -692,7 +692,7 @@ def test_a_sentence_of_several_searches_names_each() -> None:
         for at, network in enumerate(("bare", "vxlan"))
         for one in run(shaper(1e9 * (1 + at)), THREE, replace(CASE, network=network))
     ]
-    first = first_screen(digest(result(of_networks, campaign=asked_of(THREE))))
+    first = first_screen_of_trials(digest_of(result(of_networks, campaign=asked_of(THREE))))
     assert first is not None
     assert "vxlan" in first.sentence
     assert "NDR 1.999 Gbps" in first.sentence
@@ -702,7 +702,7 @@ def test_every_step_is_a_row_and_none_is_a_case() -> None:
     made = searched_result(shaper(1.234e9))
     text = shown(made, full=True)
     assert "UDP 1500: rates by loss" in text
-    document = as_json(digest(made))
+    document = digest_document(digest_of(made))
     valid("show", document)
     assert document["cases"] == []
     (search,) = document["searches"]
@@ -710,11 +710,11 @@ def test_every_step_is_a_row_and_none_is_a_case() -> None:
     assert search["ended"] == "no further rate had to be tried"
     ndr = search["goals"][0]
     assert ndr["loss_ratio_not_excluded"] == pytest.approx(3 / ndr["lower"]["packets"])
-    assert "searches" not in as_json(digest(result([])))
+    assert "searches" not in digest_document(digest_of(result([])))
 
 
 def test_the_report_draws_loss_against_rate_and_marks_what_was_found() -> None:
-    page = html.render(digest(searched_result(shaper(1.234e9))))
+    page = html.render_html(digest_of(searched_result(shaper(1.234e9))))
     assert "UDP 1500: loss against rate" in page
     assert 'id="searches"' in page
 
@@ -727,7 +727,7 @@ def test_what_is_alike_for_several_losses_is_said_once() -> None:
 
 def test_a_chart_says_only_of_steps_that_it_left_out_that_it_did() -> None:
     def caption(device: Device) -> str:
-        (figure,) = search_figures(digest(searched_result(device)).searches)
+        (figure,) = search_figures(digest_of(searched_result(device)).searches)
         return figure.caption
 
     assert "not drawn: 1 step," in caption(shaper(1.234e9))
@@ -735,7 +735,7 @@ def test_a_chart_says_only_of_steps_that_it_left_out_that_it_did() -> None:
 
 
 def test_a_narrow_screen_says_what_was_lost_where_several_losses_are_allowed() -> None:
-    first = first_screen(digest(searched_result(shaper(1.234e9))))
+    first = first_screen_of_trials(digest_of(searched_result(shaper(1.234e9))))
     assert first is not None
     ndr, pdr, *_ = first.blocks[0].entries
     assert all("of 2,088,648" in line.prose or "2,088,648 datagrams" in line.prose for line in ndr)

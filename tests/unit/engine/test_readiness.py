@@ -42,8 +42,8 @@ from linewatt.hosts.limits import Limits, Pace
 from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import Case
 from linewatt.report.printing.screen import fitted
-from linewatt.report.trials.answer.first_screen import first_screen
-from linewatt.report.trials.digest import digest
+from linewatt.report.trials.answer.first_screen import first_screen_of_trials
+from linewatt.report.trials.digest import digest_of
 from linewatt.tuning.base import Change
 from linewatt.tuning.registry import KNOBS
 
@@ -683,7 +683,7 @@ def test_a_run_on_hosts_that_are_ready_tells_nothing(tmp_path: Path) -> None:
 
 def test_a_host_that_was_not_ready_makes_throughput_doubtful_on_the_first_screen() -> None:
     found = {"host": "h2", "check": "link", "found": "eth0 is up at 1 Gbps, half duplex", "advice": "look"}
-    screen = first_screen(digest(result(scaling_trials((1,)), not_ready=[found])))
+    screen = first_screen_of_trials(digest_of(result(scaling_trials((1,)), not_ready=[found])))
     assert screen is not None
     text = "\n".join(line for line, _ in fitted(screen, 120))
     assert "throughput: doubtful (a)" in text

@@ -41,8 +41,8 @@ from linewatt.json_document import of_class
 from linewatt.model import Case, Trial
 from linewatt.report.columns import COLUMNS
 from linewatt.report.trials import detail
-from linewatt.report.trials.digest import as_json, digest
-from linewatt.report.trials.searches.watts_at import as_documents
+from linewatt.report.trials.digest import digest_document, digest_of
+from linewatt.report.trials.searches.watts_at import watts_at_documents
 from linewatt.report.trials.settings.scalability import case_row_schema
 from linewatt.schemas import page
 from linewatt.store.write import text_of
@@ -138,9 +138,12 @@ def test_a_result_with_all_that_options_add_is_valid() -> None:
         level_trials(replace(CASE, instances=8)),
         (failed(1, CASE, "h2: no route"),),
     )
-    view = digest(result(trials))
-    blocks = detail.as_documents(detail_blocks(view.result.trials))
-    document = as_json(view, trials=True) | {"detail": blocks, "watts_at": as_documents(view, [5e9, 1e15])}
+    view = digest_of(result(trials))
+    blocks = detail.detail_documents(detail_blocks(view.result.trials))
+    document = digest_document(view, trials=True) | {
+        "detail": blocks,
+        "watts_at": watts_at_documents(view, [5e9, 1e15]),
+    }
     assert {len(document[name]) > 1 for name in ("cases", "load_levels", "watts_at", "detail")} == {True}
     valid("show", document)
 

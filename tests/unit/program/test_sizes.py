@@ -30,7 +30,7 @@ from linewatt.network.framing import BARE, Encapsulation, Framing, goodput_bps, 
 from linewatt.report.findings import NO_MARKS
 from linewatt.report.series import test_title as title_of
 from linewatt.report.trials.charts.cases import rate_of
-from linewatt.report.trials.digest import digest
+from linewatt.report.trials.digest import digest_of
 from linewatt.report.trials.power.power_table import power_cases, power_table
 from linewatt.report.trials.settings.scalability import export_case, scalability_table
 from linewatt.sizes import (
@@ -266,7 +266,7 @@ def of_size(test: str, payload: int) -> list[Trial]:
 
 @pytest.mark.parametrize(("test", "payload"), [("udp-60", 18), ("udp-512", 470), ("udp-1500", 1472)])
 def test_packets_and_what_one_costs_stand_beside_bits_for_every_size(test: str, payload: int) -> None:
-    view = digest(result(of_size(test, payload)))
+    view = digest_of(result(of_size(test, payload)))
     (found,) = view.summaries
     assert found.receiver_power is not None
     packets = found.values["efficiency_receiver_packets_per_core_s"]
@@ -295,9 +295,9 @@ def test_packets_and_what_one_costs_stand_beside_bits_for_every_size(test: str, 
 def test_documents_have_packets_and_what_one_costs_wherever_they_were_counted() -> None:
     new = {"efficiency_receiver_packets_per_core_s_mean", "receiver_energy_nj_per_packet_mean"}
     for test, payload in (("udp-60", 18), ("udp-1500", 1472), ("udp-512", 470)):
-        (found,) = digest(result([replace(one, packets=None) for one in of_size(test, payload)])).summaries
+        (found,) = digest_of(result([replace(one, packets=None) for one in of_size(test, payload)])).summaries
         assert not [name for name in export_case(found) if re.search("packet.*(core|nj|_j)", name)]
-        (found,) = digest(result(of_size(test, payload))).summaries
+        (found,) = digest_of(result(of_size(test, payload))).summaries
         row = export_case(found)
         assert new <= row.keys()
         assert row["efficiency_receiver_packets_per_core_s_mean"] == pytest.approx(125e3)
@@ -309,12 +309,12 @@ def test_documents_have_packets_and_what_one_costs_wherever_they_were_counted() 
 
 
 def test_of_datagrams_that_nobody_counted_nothing_is_said_by_the_packet() -> None:
-    (found,) = digest(result([replace(one, packets=None) for one in of_size("udp-512", 470)])).summaries
+    (found,) = digest_of(result([replace(one, packets=None) for one in of_size("udp-512", 470)])).summaries
     assert found.receiver_power is not None
     said = {*found.reasons, *found.receiver_power.reasons, *found.receiver_power.values}
     assert not [name for name in said if "packets_per_core" in name or "per_packet" in name]
     half = of_size("udp-512", 470)
-    (found,) = digest(result([half[0], replace(half[1], packets=None)])).summaries
+    (found,) = digest_of(result([half[0], replace(half[1], packets=None)])).summaries
     assert found.receiver_power is not None
     why = "in 1 of 2 trials: packets or lost packets not recorded"
     assert found.reasons["efficiency_receiver_packets_per_core_s"] == why

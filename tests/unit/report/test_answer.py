@@ -33,15 +33,15 @@ from linewatt.model import Case, Flag, TestName, Trial
 from linewatt.report.printing.markdown import screen as markdown
 from linewatt.report.printing.screen import Block, Line, Screen, fitted
 from linewatt.report.trials.answer.answer import MOST_SERIES, Answer, answer
-from linewatt.report.trials.answer.first_screen import first_screen
+from linewatt.report.trials.answer.first_screen import first_screen_of_trials
 from linewatt.report.trials.answer.limits import limit_words
-from linewatt.report.trials.digest import digest
+from linewatt.report.trials.digest import digest_of
 
 TCP = Case("tcp", "h1", "h2")
 
 
 def answer_of(*trials: Trial) -> Answer:
-    found = answer(digest(result(trials)))
+    found = answer(digest_of(result(trials)))
     assert found is not None
     return found
 
@@ -56,7 +56,7 @@ def words(block: Block) -> str:
 
 
 def printed(trials: Sequence[Trial], width: int) -> list[str]:
-    screen = first_screen(digest(result(trials)))
+    screen = first_screen_of_trials(digest_of(result(trials)))
     assert screen is not None
     return [line for line, _ in fitted(screen, width)]
 
@@ -108,7 +108,7 @@ def test_what_a_core_is_names_the_hosts_where_it_is_not_the_same() -> None:
     kinds: list[str] = []
     for own, theirs in ((threads, threads), ({}, threads), (threads, {"cpu": {"threads_per_core": 1}})):
         hosts = {"h1": host("h1", facts=own), "h2": host("h2", facts=theirs)}
-        found = answer(digest(result(demo_trials(), hosts=hosts)))
+        found = answer(digest_of(result(demo_trials(), hosts=hosts)))
         assert found is not None
         kinds.append(found.cost.remark.partition("core: ")[2])
     assert kinds == [
@@ -131,7 +131,7 @@ def test_of_an_imported_table_nothing_is_said_that_it_cannot_know() -> None:
     head = ",".join((*REQUIRED, *SHARE_COLUMNS)) + "\n"
     text = head + row.format("arm", "receiver") + row.format("gen", "sender")
     table, _ = read_table(text.encode(), "t.csv")
-    found = answer(digest(result(import_table(table, "t.csv", 1e9).trials, imported_from="t.csv")))
+    found = answer(digest_of(result(import_table(table, "t.csv", 1e9).trials, imported_from="t.csv")))
     assert found is not None
     assert said(found.cost)[0].figures[0] == "7.35 % per Gbps on app and IRQ CPUs"
     assert "CPU, Per core: not in the imported table" in words(found.cost)
@@ -146,7 +146,7 @@ def test_a_series_without_any_number_is_named_with_its_reason() -> None:
     reason = "UDP 60, h1 → h2: no number: trial 4: h2: no iperf3"
     assert said(block(screen_of(trials), "Result"))[-1].prose == reason
     assert [note.sentence for note in found.series.notes] == [reason]
-    assert answer(digest(result([failed(1, TCP, "h2: no iperf3")]))) is None
+    assert answer(digest_of(result([failed(1, TCP, "h2: no iperf3")]))) is None
 
 
 def test_what_is_doubtful_is_said_with_evidence_and_remedy() -> None:
@@ -250,7 +250,7 @@ NO_WATTS = Flag("power-missing", "h2", "no answer within 5 s", "look at the BMC"
 
 
 def screen_of(trials: Sequence[Trial], **manifest: Any) -> Screen:
-    made = first_screen(digest(result(trials, **manifest)))
+    made = first_screen_of_trials(digest_of(result(trials, **manifest)))
     assert made is not None
     return made
 
@@ -367,7 +367,7 @@ def test_a_network_without_any_number_is_named_with_its_reason() -> None:
     assert said(block(base, "Result"))[0].name == "vxlan, 2 instances"
     assert "no toll against bare: it has no number" in base.sentence
     both = [failed(1, TCP, "no way"), failed(2, gone.case, "no way")]
-    assert first_screen(digest(result(both))) is None
+    assert first_screen_of_trials(digest_of(result(both))) is None
 
 
 def test_a_page_names_a_series_without_a_number_once() -> None:
@@ -416,7 +416,7 @@ def test_series_of_one_trial_are_named_where_others_have_more() -> None:
 
 def test_nothing_is_called_undoubted_that_no_check_looked_at() -> None:
     trials = powered(scaling_trials((1,)), provenance="simulated")
-    found = answer(digest(result(trials, imported_from="t.csv")))
+    found = answer(digest_of(result(trials, imported_from="t.csv")))
     assert found is not None
     assert found.trust == (
         "throughput, CPU: as t.csv has it · watts, watts above idle: simulated, as t.csv has it"

@@ -20,7 +20,7 @@ from linewatt.errors import InvalidInput, StoreError
 from linewatt.model import Flag
 from linewatt.report.comparison import sides
 from linewatt.report.comparison.factor import parse_factor
-from linewatt.report.comparison.first_screen import first_screen
+from linewatt.report.comparison.first_screen import first_screen_of_comparison
 from linewatt.report.comparison.page import MOST_ROWS, rows_of
 from linewatt.report.comparison.tables import tables
 from linewatt.report.printing.screen import fitted
@@ -55,7 +55,7 @@ def test_a_slower_result_ends_with_3_and_a_table_that_says_so(run: Run) -> None:
 )
 def test_the_first_screen_has_the_verdict_in_its_colour(ratio: float, n: int, style: str, said: str) -> None:
     found = compared(made("a", runs(n=n)), made("b", runs(ratio=ratio, seed=2, n=n), day=2))
-    lines = fitted(first_screen(found, finding(found, ("slower",))), 120)
+    lines = fitted(first_screen_of_comparison(found, finding(found, ("slower",))), 120)
     assert (said, style) in lines
 
 
@@ -258,4 +258,4 @@ def test_a_result_without_trials_directory_is_said_to_be_damaged(tmp_path: Path)
     path = stored(tmp_path, made("a", ()))
     (path / "trials").rmdir()
     with pytest.raises(StoreError, match="trials: No such file or directory"):
-        sides.kept(path)
+        sides.kept_side(path)

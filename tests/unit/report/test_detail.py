@@ -16,8 +16,8 @@ from tests.report_factories import end, failed, powered, result, scaling_trials,
 from linewatt.analysis.cases.detail import NOT_NAMED, SHARED, DetailBlock, detail_blocks
 from linewatt.analysis.cases.shares import SHARES, share_spread
 from linewatt.model import Case, Role, Trial
-from linewatt.report.trials.detail import as_documents, detail_groups, layout
-from linewatt.report.trials.digest import digest
+from linewatt.report.trials.detail import detail_documents, detail_groups, layout
+from linewatt.report.trials.digest import digest_of
 from linewatt.report.trials.roles import role_table
 from linewatt.report.trials.terminal import detail_blocks as printed
 from linewatt.units import MISSING, format_cut
@@ -139,7 +139,7 @@ def test_udp_60_is_in_mbit_and_the_others_in_gbit() -> None:
 
 def test_simulated_watts_are_marked_in_blocks_of_every_view() -> None:
     trials = powered(scaling_trials((1,)), provenance="simulated")
-    view = digest(result(trials))
+    view = digest_of(result(trials))
     (group,) = detail_groups(view)
     receiver = group.cases[0].ends[0]
     assert [one.cell.mark for one in (*receiver.rates[1:], receiver.costs[2])] == ["sim"] * 3
@@ -148,11 +148,11 @@ def test_simulated_watts_are_marked_in_blocks_of_every_view() -> None:
     Console(file=out, width=200).print(printed(group))
     assert "W/tput 1.23" in out.getvalue()
     assert "sim W per Gbit/s" in out.getvalue()
-    assert as_documents(detail_blocks(trials))[0]["power_provenance"] == "simulated"
+    assert detail_documents(detail_blocks(trials))[0]["power_provenance"] == "simulated"
 
 
 def test_the_terminal_fits_a_common_width_and_has_the_spread() -> None:
-    (group,) = detail_groups(digest(result([udp(), udp(2)])))
+    (group,) = detail_groups(digest_of(result([udp(), udp(2)])))
     out = io.StringIO()
     Console(file=out, width=300).print(printed(group))
     lines = out.getvalue().splitlines()
@@ -175,7 +175,7 @@ def test_spread_of_shares_is_between_trials() -> None:
 
 def test_the_table_of_roles_has_standard_deviations_where_there_are_several_trials() -> None:
     trials = [udp(), replace(udp(2), receiver=end("dut", "receiver", 1.0, 0.75, 0.5))]
-    (group,) = digest(result(trials)).groups
+    (group,) = digest_of(result(trials)).groups
     table = role_table(group, detail_blocks(trials))
     assert table is not None
     idle = [head.title for head in table.heads].index("idle")
@@ -186,7 +186,7 @@ def test_the_table_of_roles_has_standard_deviations_where_there_are_several_tria
 
 
 def test_json_has_si_with_spread_and_what_people_see() -> None:
-    document = as_documents(detail_blocks([udp(), udp(2)]))[0]
+    document = detail_documents(detail_blocks([udp(), udp(2)]))[0]
     assert document["throughput_bps_mean"] == 5.97e9
     assert document["throughput_bps_sd"] == 0
     assert document["app_cpu_idle_ratio_mean"] == pytest.approx(0.1908)

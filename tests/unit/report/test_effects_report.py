@@ -27,7 +27,7 @@ from linewatt.report.printing.export import p_text
 from linewatt.report.series import case_labels
 from linewatt.report.trials import terminal
 from linewatt.report.trials.charts import effects as effects_chart
-from linewatt.report.trials.digest import as_json, case_rows, csv_columns, digest, trial_rows
+from linewatt.report.trials.digest import case_rows, csv_columns, digest_document, digest_of, trial_rows
 from linewatt.report.trials.settings.effects import (
     EFFECT_COLUMNS,
     Experiment,
@@ -52,7 +52,7 @@ def responses_of(made: Result) -> list[ResponseEffects]:
 
 def shown(made: Result, width: int | None = None) -> str:
     console = Console(width=width or 400, color_system=None, file=io.StringIO())
-    console.print(terminal.show(digest(made), width=width))
+    console.print(terminal.show_trials(digest_of(made), width=width))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -86,7 +86,7 @@ def test_zero_copy_as_a_factor_is_said_once() -> None:
 
 
 def test_settings_have_rows_and_names_of_their_own_everywhere() -> None:
-    view = digest(experiment_result(experiment_trials()))
+    view = digest_of(experiment_result(experiment_trials()))
     names = [series.label for group in view.groups for series in group.series]
     assert len(set(names)) == len(names) == 4
     text = shown(view.result)
@@ -137,7 +137,7 @@ def test_show_says_which_factors_act_together() -> None:
 
 def test_a_fraction_says_what_it_cannot_tell() -> None:
     made = experiment_result(experiment_trials("fractional"), "fractional")
-    for text in (shown(made), html.render(digest(made))):
+    for text in (shown(made), html.render_html(digest_of(made))):
         assert "Not told apart: mtu and gro × rps." in text
 
 
@@ -185,10 +185,10 @@ def test_p_is_readable() -> None:
 def test_without_factors_nothing_changes() -> None:
     made = result(scaling_trials())
     assert experiment(made) is None
-    assert "effects" not in as_json(digest(made))
+    assert "effects" not in digest_document(digest_of(made))
     assert effect_rows(made) == []
     assert "Effects of the factors" not in shown(made)
-    assert 'id="effects"' not in html.render(digest(made))
+    assert 'id="effects"' not in html.render_html(digest_of(made))
 
 
 # --- JSON and CSV -----------------------------------------------------------------------------------
@@ -196,7 +196,7 @@ def test_without_factors_nothing_changes() -> None:
 
 def test_json_has_every_number_with_its_unit_in_its_key() -> None:
     made = experiment_result(experiment_trials("full", test="udp-1500"), "full")
-    document = json.loads(json.dumps(as_json(digest(made)), allow_nan=False))
+    document = json.loads(json.dumps(digest_document(digest_of(made)), allow_nan=False))
     valid("show", document)
     (group,) = document["effects"]["groups"]
     assert group["base"] == {"gro": "on", "mtu": "1500", "rps": "off"}
@@ -218,7 +218,7 @@ def test_json_has_every_number_with_its_unit_in_its_key() -> None:
 
 
 def test_effects_without_enough_runs_are_null_in_json_never_0() -> None:
-    document = as_json(digest(experiment_result(experiment_trials(trials=2))))
+    document = digest_document(digest_of(experiment_result(experiment_trials(trials=2))))
     (group,) = document["effects"]["groups"]
     for found in group["responses"]:
         for one in found["main_effects"]:
@@ -228,14 +228,14 @@ def test_effects_without_enough_runs_are_null_in_json_never_0() -> None:
 
 
 def test_csv_rows_of_cases_and_trials_have_their_factors_in_a_cell() -> None:
-    view = digest(experiment_result(experiment_trials()))
+    view = digest_of(experiment_result(experiment_trials()))
     assert [row["factors"] for row in case_rows(view)][:2] == [
         "gro=on mtu=1500 rps=off",
         "gro=on mtu=9000 rps=off",
     ]
     assert trial_rows(view.result.trials)[1]["factors"] == "gro=on mtu=9000 rps=off"
     assert csv_columns()[-1] == csv_columns(trials=True)[-1] == "factors"
-    plain = digest(result(scaling_trials()))
+    plain = digest_of(result(scaling_trials()))
     assert {row["factors"] for row in case_rows(plain)} == {None}
 
 
@@ -279,7 +279,7 @@ def test_effects_go_with_csv_alone(results: Path, options: list[str]) -> None:
 
 def test_the_report_has_a_table_a_response_and_a_chart_a_group_of_cases() -> None:
     trials = renumbered(experiment_trials("full"), experiment_trials("full", test="udp-1500"))
-    page = html.render(digest(experiment_result(trials, "full")))
+    page = html.render_html(digest_of(experiment_result(trials, "full")))
     assert page.count('<table class="numbers effects">') == 2 + 3
     assert page.count("<h3>Main effects: ") == 2
     assert page.count('<tr data-kind="better">') >= 2
@@ -291,7 +291,7 @@ def test_hostile_factors_stay_text() -> None:
     factors = {HOSTILE: ("a", "b"), "gro": ("on", HOSTILE)}
     trials = experiment_trials(factors=factors)
     made = experiment_result(trials, factors=factors)
-    page = html.render(digest(made))
+    page = html.render_html(digest_of(made))
     assert HOSTILE not in page
     assert "&lt;script&gt;" in page
     assert "\x1b" not in shown(experiment_result(experiment_trials(factors={"x\x1b[31m": ("1", "2\n3")})))

@@ -26,8 +26,8 @@ from linewatt.cli import output
 from linewatt.findings import catalogue
 from linewatt.model import Case, Flag, Trial
 from linewatt.report.printing.screen import MOST_LINES, fitted
-from linewatt.report.trials.answer.first_screen import first_screen
-from linewatt.report.trials.digest import digest
+from linewatt.report.trials.answer.first_screen import first_screen_of_trials
+from linewatt.report.trials.digest import digest_of
 from linewatt.store.read import Result
 
 KEPT = Path(__file__).parents[2] / "captures" / "first-screens"
@@ -552,7 +552,7 @@ def world(
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", WORLDS)
 def test_much_of_everything_with_long_names_is_still_one_screen(name: str, width: int) -> None:
-    screen = first_screen(digest(world(**WORLDS[name])))
+    screen = first_screen_of_trials(digest_of(world(**WORLDS[name])))
     assert screen is not None
     lines = [line for line, _ in fitted(screen, width)]
     assert len(lines) <= MOST_LINES, "\n".join(lines)
@@ -565,7 +565,7 @@ def test_much_of_everything_with_long_names_is_still_one_screen(name: str, width
 def test_names_cannot_colour_or_move_anything() -> None:
     evil = "h\x1b[31m\r\n\u202eevil"
     trials = [replace(one, case=replace(one.case, receiver=evil)) for one in world(["h1", "h2"]).trials]
-    screen = first_screen(digest(result(trials, name=evil)))
+    screen = first_screen_of_trials(digest_of(result(trials, name=evil)))
     assert screen is not None
     for width in WIDTHS:
         lines = [line for line, _ in fitted(screen, width)]

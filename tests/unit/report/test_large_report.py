@@ -17,7 +17,7 @@ from linewatt.analysis.power import totals
 from linewatt.model import ENDS, Case, Trial
 from linewatt.report.printing import html
 from linewatt.report.series import by_test, series_of
-from linewatt.report.trials.digest import Digest, digest
+from linewatt.report.trials.digest import Digest, digest_of
 from linewatt.report.trials.selection import selection
 from linewatt.report.trials.settings.matrix import pair_cases
 
@@ -37,12 +37,12 @@ def to_one_server(clients: int = 50, networks: Sequence[str] = ("bare", "vxlan")
         mbps, cpu_pct = PUBLISHED[count]
         case = Case("tcp", f"g{client:02d}", "h2", count, family=family, network=network)  # type: ignore[arg-type]
         made += run_twice(case, mbps * 1e6 * (1 - client / 200), cpu_pct / 100)
-    return digest(result(powered(renumbered(made), provenance="simulated", ends=("receiver", "sender"))))
+    return digest_of(result(powered(renumbered(made), provenance="simulated", ends=("receiver", "sender"))))
 
 
 @cache
 def page_of_one_server() -> str:
-    return html.render(to_one_server())
+    return html.render_html(to_one_server())
 
 
 @cache
@@ -50,7 +50,7 @@ def of_pairs(hosts: int) -> str:
     """Every pair of hosts, two tests; 1,012 cases of 23 hosts."""
     pairs = itertools.permutations([f"n{at:02d}" for at in range(hosts)], 2)
     cases = [Case(test, *pair) for pair in pairs for test in ("tcp", "udp-1500")]
-    return html.render(digest(result(renumbered(*(run_twice(case, 9e9) for case in cases)))))
+    return html.render_html(digest_of(result(renumbered(*(run_twice(case, 9e9) for case in cases)))))
 
 
 def section(page: str, anchor: str) -> str:

@@ -28,16 +28,16 @@ from linewatt.report.charts.figure import Figure, render_svg
 from linewatt.report.printing import html
 from linewatt.report.table import Cell, Table
 from linewatt.report.trials import terminal
-from linewatt.report.trials.charts.components import breakdowns
+from linewatt.report.trials.charts.components import end_breakdowns
 from linewatt.report.trials.charts.power import level_figures
-from linewatt.report.trials.digest import as_json, case_rows, csv_columns, digest, trial_rows
+from linewatt.report.trials.digest import case_rows, csv_columns, digest_document, digest_of, trial_rows
 from linewatt.report.trials.settings.levels import level_cases, level_table
 
 TCP = Case("tcp", "h1", "h2", instances=2)
 
 
 def tables(trials: Sequence[Trial]) -> tuple[Table, ...]:
-    view = digest(result(trials))
+    view = digest_of(result(trials))
     return tuple(level_table(cases, view.marks) for cases in level_cases(view.levels))
 
 
@@ -51,7 +51,7 @@ def scores(table: Table) -> list[Cell]:
 
 
 def figures(trials: Sequence[Trial]) -> tuple[Figure, ...]:
-    return level_figures(level_cases(digest(result(trials)).levels), runs_of(trials))
+    return level_figures(level_cases(digest_of(result(trials)).levels), runs_of(trials))
 
 
 def column(table: Table, key: str) -> list[str]:
@@ -61,14 +61,14 @@ def column(table: Table, key: str) -> list[str]:
 
 def shown(trials: Sequence[Trial], width: int | None = 120) -> str:
     console = Console(file=StringIO(), width=width or 400, color_system=None)
-    console.print(terminal.show(digest(result(trials)), width=width))
+    console.print(terminal.show_trials(digest_of(result(trials)), width=width))
     file = console.file
     assert isinstance(file, StringIO)
     return file.getvalue()
 
 
 def page(trials: Sequence[Trial]) -> str:
-    return html.render(digest(result(trials)))
+    return html.render_html(digest_of(result(trials)))
 
 
 def means(figure: Figure) -> list[dict[str, Any]]:
@@ -153,7 +153,7 @@ def test_pairs_with_other_targets_are_told_at_every_level() -> None:
 
 def test_standard_tables_and_figures_leave_levels_out_and_say_where_they_are() -> None:
     trials = level_trials(TCP)
-    view = digest(result(trials))
+    view = digest_of(result(trials))
     assert [one.case.load_level for group in view.groups for one in group.summaries] == [None]
     text = page(trials)
     said = "4 cases at load levels (100 %, 50 %, 10 %, active idle) are under “Load levels”"
@@ -174,7 +174,7 @@ def test_a_campaign_without_levels_says_nothing_of_them() -> None:
     trials = scaling_trials((1, 2), 1)
     assert "load level" not in page(trials).lower()
     assert "load level" not in shown(trials).lower()
-    document = as_json(digest(result(trials)))
+    document = digest_document(digest_of(result(trials)))
     assert document["load_levels"] == []
     assert document["cases"][0]["load_level_remark"] is None
 
@@ -186,7 +186,7 @@ def test_the_breakdown_is_of_the_case_at_full_rate_even_where_a_level_reached_mo
         for one in level_trials(TCP, met={-1.0: 0.97})
         if one.receiver is not None
     ]
-    [found] = breakdowns(digest(result(trials)))
+    [found] = end_breakdowns(digest_of(result(trials)))
     assert found.case.load_level is None
 
 
@@ -338,7 +338,7 @@ def test_without_watts_there_is_a_table_and_no_figure() -> None:
 
 
 def test_json_has_every_curve_with_units_in_its_keys() -> None:
-    document = as_json(digest(result(level_trials(TCP, met={0.5: 0.9}, provenance="simulated"))))
+    document = digest_document(digest_of(result(level_trials(TCP, met={0.5: 0.9}, provenance="simulated"))))
     assert document["schema_version"] == 1
     receiver, sender = document["load_levels"]
     assert (receiver["role"], receiver["host"], receiver["system_scope"]) == ("receiver", "h2", "system")
@@ -362,7 +362,7 @@ def test_json_has_every_curve_with_units_in_its_keys() -> None:
 
 
 def test_csv_has_target_deviation_score_and_remark_beside_each_level() -> None:
-    rows = case_rows(digest(result(level_trials(TCP, met={0.5: 0.9}))))
+    rows = case_rows(digest_of(result(level_trials(TCP, met={0.5: 0.9}))))
     assert {tuple(sorted(row)) for row in rows} == {tuple(sorted(csv_columns()))}
     full_rate, _, half, *_ = rows
     assert half["target_bps_mean"] == 5e9
@@ -399,7 +399,7 @@ def test_hostile_names_stay_text() -> None:
 
 
 def test_at_active_idle_nothing_arrived_which_is_not_a_throughput_that_was_not_recorded() -> None:
-    idle = next(one for one in digest(result(level_trials(TCP))).summaries if one.case.load_level == 0)
+    idle = next(one for one in digest_of(result(level_trials(TCP))).summaries if one.case.load_level == 0)
     assert idle.receiver_power is not None
     assert idle.receiver_power.reasons["system_bps_per_w"] == "nothing arrived"
 

@@ -19,7 +19,7 @@ from linewatt.cli.output import console
 from linewatt.model import Case, Flag
 from linewatt.report import listing
 from linewatt.report.listing import Listed
-from linewatt.report.trials.digest import digest
+from linewatt.report.trials.digest import digest_of
 from linewatt.store import read
 from linewatt.store.read import Damaged
 
@@ -155,7 +155,7 @@ def test_the_column_counts_the_findings_that_show_lists(run: Run) -> None:
     made = [replace(one, flags=tuple(flags)) for one in demo_trials()]
     (one,) = kept(result(made))
     assert isinstance(one, Listed)
-    view = digest(result(made))
+    view = digest_of(result(made))
     assert (one.findings, one.shown) == (len(view.findings.every), len(view.notes))
     assert one.findings != one.shown
     assert listing.as_document([one])[0]["flags_count"] == one.findings

@@ -34,7 +34,7 @@ from tests.unit.conftest import Run
 from linewatt.model import Case
 from linewatt.report.printing import markdown, pdf
 from linewatt.report.printing.screen import MOST_ON_PAGE
-from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
+from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, text_cells
 
 SPLIT = re.compile(r"(?<!\\)\|")
 
@@ -157,7 +157,7 @@ def test_whatever_stands_in_a_table_stays_in_its_cell(cells: list[str], label: s
         (RowGroup(label, (Row((Cell(cells[0]),), (Cell(cells[1]),)),)),),
         (Note("absence", note),),
     )
-    out = markdown.document(markdown.table(made))
+    out = markdown.document(markdown.markdown_table(made))
     (found,) = rows(out)
     assert [len(row) for row in found] == [len(found[0])] * 3
     shown = re.sub(r"\\([\\`*_\]<>|~#@])", r"\1", found[2][-1])
@@ -169,8 +169,8 @@ def test_whatever_stands_in_a_table_stays_in_its_cell(cells: list[str], label: s
 
 def test_a_row_of_fewer_cells_and_a_group_without_a_label_fill_their_columns() -> None:
     groups = (
-        RowGroup("", (Row(texts("a"), texts("x")),)),
-        RowGroup("B", (Row(texts("b"), texts("y", "z")),)),
+        RowGroup("", (Row(text_cells("a"), text_cells("x")),)),
+        RowGroup("B", (Row(text_cells("b"), text_cells("y", "z")),)),
     )
     made = Table("", (Head("K", kind="text"),), (Head("V"), Head("W", "W")), groups)
     assert rows("\n".join(markdown.bare_table(made))) == [

@@ -26,9 +26,9 @@ from linewatt.report.series import TestGroup
 from linewatt.report.table import Table
 from linewatt.report.trials.charts.heat_map import STEPS, heat_figures, heat_maps, panel_columns
 from linewatt.report.trials.charts.paired_bars import MOST_PANELS, paired_figures
-from linewatt.report.trials.digest import Digest, digest
+from linewatt.report.trials.digest import Digest, digest_of
 from linewatt.report.trials.settings.matrix import NO_TRIAL, matrix_table, pair_cases
-from linewatt.report.trials.terminal import show
+from linewatt.report.trials.terminal import show_trials
 from linewatt.units import MISSING
 
 HOSTS = ("arm", "x19", "x89")
@@ -69,7 +69,7 @@ def _end(host: str, role: Any) -> Any:
 
 
 def view_of(trials: Sequence[Trial]) -> Digest:
-    return digest(result(trials))
+    return digest_of(result(trials))
 
 
 def test_two_hosts_make_no_matrix_and_three_pairs_do() -> None:
@@ -318,7 +318,7 @@ def test_hostile_host_names_are_text_in_the_charts() -> None:
 
 def test_show_has_the_table_and_the_grid() -> None:
     out = io.StringIO()
-    Console(file=out, width=400).print(show(view_of(pair_trials(without=[("x19", "arm")]))))
+    Console(file=out, width=400).print(show_trials(view_of(pair_trials(without=[("x19", "arm")]))))
     text = out.getvalue()
     assert "TCP: every pair of hosts" in text
     assert "none" in text
@@ -331,16 +331,16 @@ def test_show_has_the_table_and_the_grid() -> None:
 
 def _text(trials: Sequence[Trial]) -> str:
     out = io.StringIO()
-    Console(file=out, width=400).print(show(view_of(trials)))
+    Console(file=out, width=400).print(show_trials(view_of(trials)))
     return out.getvalue()
 
 
 def test_the_report_has_the_sections_only_where_there_is_a_matrix_or_another_network() -> None:
-    matrix = html.render(view_of(pair_trials()))
+    matrix = html.render_html(view_of(pair_trials()))
     assert "Every pair of hosts" in matrix
-    networks = html.render(view_of(pair_trials(HOSTS[:2], ("bare", "vxlan"))))
+    networks = html.render_html(view_of(pair_trials(HOSTS[:2], ("bare", "vxlan"))))
     assert "Networks side by side" in networks
-    assert 'id="matrix"' not in html.render(view_of(pair_trials(HOSTS[:2])))
+    assert 'id="matrix"' not in html.render_html(view_of(pair_trials(HOSTS[:2])))
 
 
 def test_a_report_of_sixteen_hosts_stays_of_a_size_to_send() -> None:

@@ -18,7 +18,7 @@ from linewatt.report.charts.figure import Figure, render_svg
 from linewatt.report.printing import html
 from linewatt.report.trials.charts.over_time import MOST_TRIALS, over_time_figures, thinned
 from linewatt.report.trials.charts.over_time import _throughput as throughput
-from linewatt.report.trials.digest import Digest, digest
+from linewatt.report.trials.digest import Digest, digest_of
 from linewatt.store import read
 from linewatt.store.samples import Course, Origin, Series, write_samples
 
@@ -89,7 +89,7 @@ def with_samples(root: Path, trials: Sequence[Trial], **manifest: Any) -> Digest
             ],
             Origin(path.name, each.number),
         )
-    return digest(read.load_result(path))
+    return digest_of(read.load_result(path))
 
 
 def figures(view: Digest) -> tuple[Figure, ...]:
@@ -189,7 +189,7 @@ def test_no_samples_no_course_and_damaged_ones_are_named(tmp_path: Path) -> None
 
 
 def test_courses_are_folded_below_every_trial(tmp_path: Path) -> None:
-    page = html.render(with_samples(tmp_path, scaling_trials((1, 2), 1)))
+    page = html.render_html(with_samples(tmp_path, scaling_trials((1, 2), 1)))
     _, below = page.split('id="trials"', 1)
     assert "<details><summary>Over time: 2 cases" in below
     assert below.count('data-figure="time-') == 2

@@ -23,16 +23,16 @@ from linewatt.report.charts.data import runs_of
 from linewatt.report.charts.figure import Figure, render_svg
 from linewatt.report.printing import html
 from linewatt.report.trials.charts.overview import overview_figures, overview_words
-from linewatt.report.trials.digest import digest
+from linewatt.report.trials.digest import digest_of
 
 
 def overview(trials: Sequence[Trial]) -> dict[str, Figure]:
-    view = digest(result(trials))
+    view = digest_of(result(trials))
     return {one.name: one for one in overview_figures(view.groups, runs_of(trials))}
 
 
 def words(trials: Sequence[Trial]) -> str:
-    view = digest(result(trials))
+    view = digest_of(result(trials))
     return " ".join(overview_words(view.groups, tuple(overview(trials).values())))
 
 
@@ -52,7 +52,7 @@ def test_throughput_cpu_and_watts_of_both_ends_share_an_axis_of_instances() -> N
     for count, (system_w, _) in PUBLISHED_POWER_W.items():
         for end in ("receiver", "sender"):
             assert math.isclose(watts[end, count], system_w)
-    summaries = digest(result(trials)).summaries
+    summaries = digest_of(result(trials)).summaries
     for summary in summaries:
         value = summary.cpu_cores("sender")
         assert value is not None
@@ -104,7 +104,7 @@ def test_tests_with_one_number_of_instances_have_none() -> None:
 
 
 def test_the_charts_come_before_the_tables_and_once() -> None:
-    page = html.render(digest(result(demo_trials())))
+    page = html.render_html(digest_of(result(demo_trials())))
     at = [page.index(f'id="{anchor}"') for anchor in ("results", "overview", "scalability", "figures")]
     assert at == sorted(at)
     assert page.count('data-figure="throughput-tcp"') == 1

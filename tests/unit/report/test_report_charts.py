@@ -16,13 +16,13 @@ from linewatt.model import Case, Trial
 from linewatt.report.charts.data import few, runs_of
 from linewatt.report.charts.figure import Figure, render_svg
 from linewatt.report.trials.charts.cases import figures
-from linewatt.report.trials.digest import digest
+from linewatt.report.trials.digest import digest_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def drawn(trials: tuple[Trial, ...]) -> dict[str, Figure]:
-    view = digest(result(trials))
+    view = digest_of(result(trials))
     return {figure.name: figure for figure in figures(view.groups, runs_of(view.result.trials))}
 
 
@@ -49,7 +49,7 @@ def test_demo_has_lines_for_tcp_bars_for_udp_and_roles_for_all() -> None:
 def test_throughput_line_has_the_means_sd_and_every_run() -> None:
     trials = scaling_trials((1, 2, 4), 3)
     figure = drawn(trials)["throughput-tcp"]
-    for summary, mean in zip(digest(result(trials)).summaries, rows(figure, "mean"), strict=True):
+    for summary, mean in zip(digest_of(result(trials)).summaries, rows(figure, "mean"), strict=True):
         measured = summary.throughput_bps
         assert measured is not None
         assert measured.sd is not None
@@ -77,7 +77,7 @@ def test_no_ideal_line_without_a_one_instance_case() -> None:
 def test_efficiency_has_both_ends_of_the_summary() -> None:
     trials = scaling_trials((1, 2))
     figure = drawn(trials)["efficiency-tcp"]
-    for summary in digest(result(trials)).summaries:
+    for summary in digest_of(result(trials)).summaries:
         for name, value in (
             ("Receiver (remote)", summary.efficiency_receiver_bps_per_core),
             ("Sender (local)", summary.efficiency_sender_bps_per_core),
@@ -111,7 +111,7 @@ def test_one_trial_has_no_error_bar() -> None:
 
 def test_bars_of_each_test_have_an_axis_and_a_unit_of_their_own() -> None:
     figure = drawn(demo_trials())["throughput-tests"]
-    packets = digest(result(demo_trials())).summaries[-1].values["packets_per_s"]
+    packets = digest_of(result(demo_trials())).summaries[-1].values["packets_per_s"]
     assert packets is not None
     assert [row["text"] for row in rows(figure, "mean")] == ["3.737 Gbps", f"{packets.mean / 1e3:.1f} kpps"]
     titles = {"Throughput (Gbps)", "Throughput (kpps)"}
@@ -178,7 +178,7 @@ def test_what_was_offered_is_drawn_for_paced_tcp_and_for_udp_in_place_of_linear_
 def test_cpu_against_instances_has_both_ends_of_the_summary_in_percent() -> None:
     trials = scaling_trials()
     figure = drawn(trials)["cpu-tcp"]
-    for summary in digest(result(trials)).summaries:
+    for summary in digest_of(result(trials)).summaries:
         for role, name in (("receiver", "Receiver (remote)"), ("sender", "Sender (local)")):
             [row] = [
                 row

@@ -34,8 +34,8 @@ from linewatt.errors import StoreError
 from linewatt.model import Case, Provenance
 from linewatt.report.charts.figure import inline_svg
 from linewatt.report.printing import html
-from linewatt.report.trials.caveats import in_short
-from linewatt.report.trials.digest import as_json, digest
+from linewatt.report.trials.caveats import short_caveats
+from linewatt.report.trials.digest import digest_document, digest_of
 from linewatt.store.read import Result
 
 INLINE = {"a", "b", "code", "i", "span", "strong"}
@@ -102,7 +102,7 @@ class Page(HTMLParser):
 
 
 def page(made: Result) -> Page:
-    return Page(html.render(digest(made)))
+    return Page(html.render_html(digest_of(made)))
 
 
 def hostile_result() -> Result:
@@ -254,7 +254,7 @@ def test_no_flag_says_so() -> None:
 
 def test_numbers_are_those_of_json() -> None:
     made = result(demo_trials())
-    cases = as_json(digest(made))["cases"]
+    cases = digest_document(digest_of(made))["cases"]
     cells = [(cell, text.split()) for cell, text in page(made).cells if "data-key" in cell]
     throughputs = [cell["data-si"] for cell, _ in cells if cell["data-key"] == "throughput_bps_mean"]
     assert [float(value) for value in throughputs] == [case["throughput_bps_mean"] for case in cases]
@@ -309,7 +309,7 @@ def test_guests_whose_processor_was_translated_are_named() -> None:
     made = result(demo_trials(), hosts=hosts)
     said = "QEMU without KVM translated every instruction of h2"
     assert said in page(made).words
-    assert said in in_short(digest(made))
+    assert said in short_caveats(digest_of(made))
     assert said not in page(result(demo_trials())).words
 
 
@@ -362,13 +362,13 @@ def test_ids_inside_charts_do_not_collide() -> None:
 def test_write_replaces_the_file_whole(tmp_path: Path) -> None:
     target = tmp_path / "report.html"
     target.write_text("old")
-    html.write(target, "new")
+    html.write_page(target, "new")
     assert target.read_text() == "new"
     assert [each.name for each in tmp_path.iterdir()] == ["report.html"]
 
 
 def test_a_report_can_be_read_by_others(tmp_path: Path) -> None:
-    html.write(tmp_path / "report.html", "new")
+    html.write_page(tmp_path / "report.html", "new")
     (tmp_path / "plain").write_text("")
     assert (tmp_path / "report.html").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
@@ -382,7 +382,7 @@ def test_a_write_that_fails_keeps_the_old_report_and_leaves_nothing(tmp_path: Pa
 
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(StoreError, match="No space left"):
-        html.write(target, "new")
+        html.write_page(target, "new")
     assert target.read_text() == "old"
     assert [each.name for each in tmp_path.iterdir()] == ["report.html"]
 
@@ -421,5 +421,5 @@ def test_contrast_suffices_in_both_colour_schemes(scheme: str) -> None:
 def test_fifty_trials_take_little_time() -> None:
     made = result(scaling_trials(trials=10))
     began = time.process_time()  # wall time is the neighbours’ business too
-    html.render(digest(made))
+    html.render_html(digest_of(made))
     assert time.process_time() - began < 3

@@ -36,7 +36,14 @@ from linewatt.report.printing import html
 from linewatt.report.table import Table
 from linewatt.report.trials.caveats import caveats
 from linewatt.report.trials.charts.power import power_figures
-from linewatt.report.trials.digest import Digest, as_json, case_rows, csv_columns, digest, trial_rows
+from linewatt.report.trials.digest import (
+    Digest,
+    case_rows,
+    csv_columns,
+    digest_document,
+    digest_of,
+    trial_rows,
+)
 from linewatt.report.trials.power.idle import idle_power
 from linewatt.report.trials.power.power_table import power_cases, power_table
 from linewatt.store import read
@@ -52,7 +59,7 @@ UNMEASURED: tuple[tuple[Provenance, str, str], ...] = (
 
 
 def tables(trials: Sequence[Trial]) -> list[Table]:
-    return [power_table(cases) for cases in power_cases(digest(result(trials)).groups)]
+    return [power_table(cases) for cases in power_cases(digest_of(result(trials)).groups)]
 
 
 def shown(table: Table) -> dict[str, list[str]]:
@@ -104,7 +111,7 @@ def test_the_published_power_table_comes_out_as_printed() -> None:
 def test_exported_figures_are_the_published_ones() -> None:
     with GOLDEN.open() as file:
         printed = {int(row["instances"]): row for row in csv.DictReader(file)}
-    for row in case_rows(digest(result(published()))):
+    for row in case_rows(digest_of(result(published()))):
         wanted = printed[row["instances"]]
         for key, within in (("system_mbps_per_w", 0.006), ("cpu_mbps_per_w", 0.05), ("cpu_power_pct", 0.011)):
             value = row[f"receiver_{key}_mean"]
@@ -115,7 +122,7 @@ def test_exported_figures_are_the_published_ones() -> None:
 
 
 def test_energy_and_power_above_idle_are_what_the_definitions_say() -> None:
-    row = case_rows(digest(result(published())))[0]
+    row = case_rows(digest_of(result(published())))[0]
     gbps, system_w, idle_w = 24.28736, 210.01, 180.0
     assert row["receiver_idle_w_mean"] == idle_w
     assert row["receiver_energy_pj_per_bit_mean"] == pytest.approx(1000 * system_w / gbps)
@@ -127,16 +134,16 @@ def test_energy_and_power_above_idle_are_what_the_definitions_say() -> None:
 
 
 def test_no_source_of_power_is_no_table_no_figure_and_no_section() -> None:
-    view = digest(result(scaling_trials()))
+    view = digest_of(result(scaling_trials()))
     assert power_cases(view.groups) == ()
-    assert 'id="power"' not in html.render(view)
+    assert 'id="power"' not in html.render_html(view)
     assert case_rows(view)[0]["receiver_system_w_mean"] is None
 
 
 @pytest.mark.parametrize(("provenance", "mark", "word"), UNMEASURED)
 def test_what_was_not_measured_says_so_at_every_number(provenance: Provenance, mark: str, word: str) -> None:
     made = result(powered(scaling_trials((1, 2)), provenance=provenance, ends=("receiver", "sender")))
-    view = digest(made)
+    view = digest_of(made)
     for table in tables(made.trials):
         assert [head.provenance for head in table.heads[2:]] == [word] * (len(table.heads) - 2)
         assert table.heads[1].provenance == "", "throughput is measured"
@@ -147,14 +154,14 @@ def test_what_was_not_measured_says_so_at_every_number(provenance: Provenance, m
         assert word in figure.title
         assert word in re.sub(r"<title>.*?</title>", "", render_svg(figure.spec)), "in the drawing itself"
     assert any(word in caveat for caveat in caveats(view))
-    for row in [*case_rows(view), *as_json(view)["cases"]]:
+    for row in [*case_rows(view), *digest_document(view)["cases"]]:
         for key, value in row.items():
             if key.startswith(("receiver_", "sender_")) and key.endswith("_provenance"):
                 assert value == provenance, key
 
 
 def test_measured_watts_have_no_mark_and_need_no_legend() -> None:
-    view = digest(result(published()))
+    view = digest_of(result(published()))
     [table] = tables(view.result.trials)
     assert {head.provenance for head in table.heads} == {""}
     assert {cell.mark for row in table.rows for cell in row.cells} == {None}
@@ -187,7 +194,7 @@ def test_one_simulated_trial_marks_the_mean_it_is_in() -> None:
         with_power(first, watts("psu-out:PSU1", 200.0)),
         with_power(second, watts("psu-out:PSU1", 200.0, provenance="simulated")),
     ]
-    assert case_rows(digest(result(trials)))[0]["receiver_system_w_provenance"] == "simulated"
+    assert case_rows(digest_of(result(trials)))[0]["receiver_system_w_provenance"] == "simulated"
 
 
 def test_watts_of_two_scopes_share_no_column() -> None:
@@ -213,7 +220,7 @@ def test_missing_watts_are_a_dash_with_the_reason_below() -> None:
         else each
         for each in trials
     ]
-    view = digest(result(lost))
+    view = digest_of(result(lost))
     [table] = tables(view.result.trials)
     assert shown(table)["system_w"] == ["210.0", "–"]
     assert shown(table)["cpu_w"] == ["104.0", "100.0"]
@@ -221,7 +228,7 @@ def test_missing_watts_are_a_dash_with_the_reason_below() -> None:
     [sentence] = [text for text in table.said("absence") if text.startswith("PSU DC out")]
     assert "2 instances: bmc psu-out PSU1: no answer within 5 s" in sentence
     assert "CPU share" in sentence
-    row = as_json(view)["cases"][1]
+    row = digest_document(view)["cases"][1]
     assert row["receiver_system_w_mean"] is None
     assert row["receiver_system_w_provenance"] is None
     assert "no answer within 5 s" in row["reasons"]["receiver_system_w"]
@@ -281,20 +288,20 @@ def test_energy_of_a_bit_has_a_prefix_that_reads_well_and_its_key_one_unit(
     [table] = tables(trials)
     assert {head.key: head.unit for head in table.heads}["receiver_energy_pj_per_bit_mean"] == unit
     assert shown(table)["energy_pj_per_bit"] == [energy]
-    [row] = case_rows(digest(result(trials)))
+    [row] = case_rows(digest_of(result(trials)))
     assert row["receiver_energy_pj_per_bit_mean"] == pytest.approx(210.01e12 / bps)
 
 
 def test_regimes_follow_from_what_more_instances_bring() -> None:
-    view = digest(result(scaling_trials()))
+    view = digest_of(result(scaling_trials()))
     assert regimes(view.summaries) == ("single", "multi", "multi", "saturated", "saturated")
-    paced = digest(result(paced_trials()))
+    paced = digest_of(result(paced_trials()))
     assert regimes(paced.summaries) == ("paced", "paced")
 
 
 def test_the_first_case_of_many_instances_is_not_called_saturated_for_want_of_another() -> None:
     trials = [replace(one, receiver=end("h2", "receiver", 9.0, 0.6, 0.5)) for one in scaling_trials((8,))]
-    assert regimes(digest(result(trials)).summaries) == ("multi",)
+    assert regimes(digest_of(result(trials)).summaries) == ("multi",)
 
 
 def test_csv_of_trials_has_the_watts_of_each() -> None:
@@ -317,7 +324,7 @@ def rows_of(figure: Figure, kind: str) -> list[dict[str, Any]]:
 
 
 def test_figures_have_the_means_and_every_trial() -> None:
-    view = digest(result(powered(scaling_trials((1, 2)))))
+    view = digest_of(result(powered(scaling_trials((1, 2)))))
     drawn = figures_of(view)
     assert list(drawn) == ["power-efficiency-tcp-receiver-1", "power-tcp-receiver-1"]
     for name, field in (("power-efficiency", "system_bps_per_w"), ("power", "system_w")):
@@ -330,7 +337,7 @@ def test_figures_have_the_means_and_every_trial() -> None:
 
 
 def test_one_instance_count_draws_no_line_of_power() -> None:
-    assert figures_of(digest(result(powered(scaling_trials((4,)))))) == {}
+    assert figures_of(digest_of(result(powered(scaling_trials((4,)))))) == {}
 
 
 def idle_result(after_w: float | None, provenance: Provenance = "measured") -> Result:
@@ -394,8 +401,8 @@ def test_idle_power_of_the_end_is_read_from_its_file(tmp_path: Path) -> None:
     for name, power_w in (("idle.json", 180.0), ("idle-end.json", 190.0)):
         hosts = {"h2": idle_reading(watts("psu-out:PSU1", power_w))}
         (path / name).write_text(json.dumps({"schema_version": 1, "hosts": hosts}))
-    view = digest(read.load_result(path))
-    [one] = as_json(view)["idle_power"]
+    view = digest_of(read.load_result(path))
+    [one] = digest_document(view)["idle_power"]
     assert (one["before_w"], one["after_w"], one["provenance"]) == (180.0, 190.0, "measured")
     assert one["reason"] is None
-    assert "190.0 W after" in html.render(view)
+    assert "190.0 W after" in html.render_html(view)

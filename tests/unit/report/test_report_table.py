@@ -28,7 +28,14 @@ from linewatt.report.columns import COLUMNS, MORE_COLUMNS, head
 from linewatt.report.findings import NO_MARKS, finding_notes, marks_of
 from linewatt.report.series import by_test, describe_cases, series_of
 from linewatt.report.table import Table
-from linewatt.report.trials.digest import Digest, as_json, case_rows, csv_columns, digest, trial_rows
+from linewatt.report.trials.digest import (
+    Digest,
+    case_rows,
+    csv_columns,
+    digest_document,
+    digest_of,
+    trial_rows,
+)
 from linewatt.report.trials.roles import role_table
 from linewatt.report.trials.settings.scalability import scalability_table
 from linewatt.units import number_ranges
@@ -38,7 +45,7 @@ COLUMN = {metric.name: metric for metric in COLUMNS}
 
 
 def table(*trials: Trial) -> Table:
-    view = digest(result(trials))
+    view = digest_of(result(trials))
     return scalability_table(view.groups[0], view.marks)
 
 
@@ -67,7 +74,7 @@ def test_the_published_scaling_table_comes_out_as_printed() -> None:
 
 
 def test_keys_name_their_unit_and_are_unique() -> None:
-    row = case_rows(digest(result(scaling_trials((1,), 1))))[0]
+    row = case_rows(digest_of(result(scaling_trials((1,), 1))))[0]
     names = list(row)
     assert len(names) == len(set(names))
     for column in COLUMNS + MORE_COLUMNS:
@@ -77,7 +84,9 @@ def test_keys_name_their_unit_and_are_unique() -> None:
 
 
 def test_rates_below_one_gbps_are_in_mbps_and_so_is_what_depends_on_them() -> None:
-    group = by_test(series_of(digest(result([trial(1, Case("udp-60", "h1", "h2"), 90e6, 1.59)])).summaries))
+    group = by_test(
+        series_of(digest_of(result([trial(1, Case("udp-60", "h1", "h2"), 90e6, 1.59)])).summaries)
+    )
     made = scalability_table(group[0], NO_MARKS)
     units = dict(zip(fields(made), (head.unit for head in made.heads), strict=False))
     assert units["throughput_bps"] == "Mbps"
@@ -113,7 +122,7 @@ def test_unknown_cpu_is_a_dash_with_its_reason_and_null_in_json() -> None:
     made = table(*trials)
     assert "receiver_cpu_cores" not in shown(made), "a column without any value is left out of the view"
     assert any("mpstat ended early" in sentence for sentence in made.said("absence"))
-    row = case_rows(digest(result(trials)))[0]
+    row = case_rows(digest_of(result(trials)))[0]
     assert row["receiver_cpu_cores_mean"] is None
     assert row["efficiency_receiver_bps_per_core_mean"] is None
 
@@ -149,14 +158,14 @@ def test_a_case_without_a_done_trial_has_dashes_and_no_numbers() -> None:
     trials = renumbered(scaling_trials((1,)), [failed(1, replace(TCP, instances=2), "h2: no route")])
     made = table(*trials)
     assert [cell.text for cell in made.rows[1].cells] == ["–"] * (len(made.heads) - 1) + ["0/1"]
-    row = case_rows(digest(result(trials)))[1]
+    row = case_rows(digest_of(result(trials)))[1]
     measured = {key: value for key, value in row.items() if key.endswith(("_mean", "_sd", "_ratio"))}
     assert set(measured.values()) == {None}
     assert row["trials_done"] == 0
 
 
 def test_json_has_schema_version_and_survives_strict_json() -> None:
-    document = as_json(digest(result(demo_trials())), trials=True)
+    document = digest_document(digest_of(result(demo_trials())), trials=True)
     again = json.loads(json.dumps(document, allow_nan=False))
     assert again["schema_version"] == 1
     assert len(again["trials"]) == 15
@@ -258,7 +267,7 @@ def test_number_ranges_are_short() -> None:
 def test_series_say_only_what_distinguishes_them() -> None:
     def labels(*cases: Case) -> list[str]:
         trials = renumbered([trial(1, case, 1e9, 1.0) for case in cases])
-        return [series.label for series in series_of(digest(result(trials)).summaries)]
+        return [series.label for series in series_of(digest_of(result(trials)).summaries)]
 
     assert labels(TCP) == ["h1 → h2"]
     assert labels(replace(TCP, family="ipv6")) == ["h1 → h2, IPv6"]
@@ -270,7 +279,7 @@ def test_series_say_only_what_distinguishes_them() -> None:
 
 
 def test_cases_are_described_in_few_words() -> None:
-    view = digest(result(demo_trials()))
+    view = digest_of(result(demo_trials()))
     cases = [summary.case for summary in view.summaries]
     assert view.describe(*cases[:3]) == "TCP, h1 → h2: 1, 2, 4 instances"
     assert (
@@ -281,7 +290,7 @@ def test_cases_are_described_in_few_words() -> None:
 def test_role_table_has_both_ends_and_a_dash_where_a_role_is_unknown() -> None:
     [each] = scaling_trials((1,), 1)
     unknown = end("h2", "receiver", 1.5, 0.5, 0.9, irq_cpu=None, reasons={"irq_cpu": "no IRQ CPUs named"})
-    roles = role_table(digest(result([replace(each, receiver=unknown)])).groups[0])
+    roles = role_table(digest_of(result([replace(each, receiver=unknown)])).groups[0])
     assert roles is not None
     receiver, sender = roles.rows
     assert [cell.text for cell in receiver.cells[:5]] == ["5.0", "45.0", "0.0", "0.0", "50.0"]
@@ -292,7 +301,7 @@ def test_role_table_has_both_ends_and_a_dash_where_a_role_is_unknown() -> None:
 
 def test_no_role_table_without_roles() -> None:
     trials = [replace(each, sender=None, receiver=None) for each in scaling_trials((1, 2))]
-    assert role_table(digest(result(trials)).groups[0]) is None
+    assert role_table(digest_of(result(trials)).groups[0]) is None
 
 
 def test_columns_name_both_ends_as_the_field_does() -> None:
@@ -305,8 +314,8 @@ def test_columns_name_both_ends_as_the_field_does() -> None:
 
 
 def test_an_unfinished_result_counts_what_is_missing() -> None:
-    view: Digest = digest(result(demo_trials(), planned=30))
-    document = as_json(view)
+    view: Digest = digest_of(result(demo_trials(), planned=30))
+    document = digest_document(view)
     assert document["complete"] is False
     assert (document["trials_done"], document["trials_planned"]) == (15, 30)
 

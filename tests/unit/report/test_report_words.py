@@ -16,10 +16,10 @@ from tests.report_factories import (
 
 from linewatt.model import Case
 from linewatt.records import Idle, IdleHost
-from linewatt.report.machine.environment import FactGroup, environment
+from linewatt.report.machine.environment import FactGroup, environment_groups
 from linewatt.report.printing.export import when
 from linewatt.report.trials.caveats import caveats, progress
-from linewatt.report.trials.digest import digest
+from linewatt.report.trials.digest import digest_of
 
 TCP = Case("tcp", "h1", "h2")
 LAB = {
@@ -31,29 +31,29 @@ LAB = {
 def sections(*hosts: dict[str, object]) -> dict[str, FactGroup]:
     return {
         section.name: section
-        for section in environment(hosts_of({str(each["name"]): each for each in hosts}))
+        for section in environment_groups(hosts_of({str(each["name"]): each for each in hosts}))
     }
 
 
 def test_lab_and_shared_cpus_are_said_first() -> None:
-    lab, shared = caveats(digest(result(demo_trials(), hosts=LAB)))
+    lab, shared = caveats(digest_of(result(demo_trials(), hosts=LAB)))
     assert lab.startswith("Lab: h1 and h2 are simulated hosts")
     assert shared.startswith("h1 and h2 share CPUs")
 
 
 def test_sharing_with_a_host_that_takes_no_part_is_no_caveat() -> None:
     hosts = {"h1": host("h1", shares_cpus_with=["h9"]), "h2": host("h2")}
-    assert caveats(digest(result(demo_trials(), hosts=hosts))) == ()
+    assert caveats(digest_of(result(demo_trials(), hosts=hosts))) == ()
 
 
 def test_an_unfinished_result_says_how_to_go_on() -> None:
-    view = digest(result(demo_trials(), planned=20))
+    view = digest_of(result(demo_trials(), planned=20))
     assert progress(view) == "15 of 20 trials done, 5 not run"
     assert any("linewatt resume 20260101-000000-x64-scaling" in caveat for caveat in caveats(view))
 
 
 def test_failures_are_said() -> None:
-    view = digest(result(renumbered(scaling_trials((1,)), [failed(1, TCP, "gone")])))
+    view = digest_of(result(renumbered(scaling_trials((1,)), [failed(1, TCP, "gone")])))
     assert progress(view) == "3 of 4 trials done, 1 failed"
     assert caveats(view) == ("1 trial failed and is left out of every number.",)
 
@@ -111,7 +111,7 @@ def test_whatever_looks_like_a_secret_is_not_shown() -> None:
 
 def test_idle_is_in_percent_and_unknown_idle_says_why() -> None:
     idle = Idle(hosts={"h1": IdleHost(cpu_cores=0.021), "h2": IdleHost(reason="no mpstat")})
-    every = environment(hosts_of({"h1": {}, "h2": {}}), idle)
+    every = environment_groups(hosts_of({"h1": {}, "h2": {}}), idle)
     [section] = [one for one in every if one.name.startswith("Idle")]
     assert section.rows[0].values == ("2.1 %", "– (no mpstat)")
 

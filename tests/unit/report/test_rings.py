@@ -36,9 +36,9 @@ from linewatt.json_document import document_of
 from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import Case, Trial, group_of
 from linewatt.report.series import OF_RING
-from linewatt.report.trials.answer.first_screen import first_screen
+from linewatt.report.trials.answer.first_screen import first_screen_of_trials
 from linewatt.report.trials.detail import layout
-from linewatt.report.trials.digest import case_rows, digest
+from linewatt.report.trials.digest import case_rows, digest_of
 from linewatt.report.trials.power.power_table import power_cases, power_table
 from linewatt.report.trials.searches.watts_at import watts_table
 from linewatt.report.trials.settings.placements import placements
@@ -220,7 +220,7 @@ def test_full_lines_of_all_pairs_limit_the_ring() -> None:
 
 
 def test_a_first_screen_and_rows_say_whose_figures_are_whose() -> None:
-    view = digest(result(trials(ring()), hosts={name: host(name) for name in "abc"}))
+    view = digest_of(result(trials(ring()), hosts={name: host(name) for name in "abc"}))
     rows = case_rows(view)
     assert [(row["sender"], row["receiver"], row.get("pairs")) for row in rows] == [
         ("a + b + c", "b + c + a", 3),
@@ -228,7 +228,7 @@ def test_a_first_screen_and_rows_say_whose_figures_are_whose() -> None:
         ("b", "c", None),
         ("c", "a", None),
     ]
-    screen = first_screen(view)
+    screen = first_screen_of_trials(view)
     assert screen is not None
     shown, cost = ([line for entry in block.entries for line in entry[:1]] for block in screen.blocks[:2])
     assert [line.name for line in shown][:4] == [
@@ -245,7 +245,7 @@ def test_a_first_screen_and_rows_say_whose_figures_are_whose() -> None:
 
 
 def test_a_placement_has_the_processes_that_send_and_those_that_receive() -> None:
-    view = digest(result(trials(ring()), hosts={name: host(name) for name in "abc"}))
+    view = digest_of(result(trials(ring()), hosts={name: host(name) for name in "abc"}))
     (placed,) = placements(view, "a")
     assert (placed.processes, placed.at_once) == ((0, 2), 2)
 

@@ -19,7 +19,7 @@ from tests.saved_files import saved
 from linewatt.report.printing import html, saving
 from linewatt.report.printing.saving import MOST_BYTES, MOST_ROWS, MOST_ROWS_OF_CSV, csv_text, save_table
 from linewatt.report.table import Cell, Head, Row, RowGroup, Table
-from linewatt.report.trials.digest import digest
+from linewatt.report.trials.digest import digest_of
 from linewatt.report.trials.selection import MOST_SERIES, selection
 
 
@@ -42,7 +42,7 @@ class Links(HTMLParser):
 
 def page() -> Links:
     trials = renumbered(demo_trials(), powered(scaling_trials((1, 2), sender="h3"), provenance="simulated"))
-    return Links(html.render(digest(result(trials, name=HOSTILE))))
+    return Links(html.render_html(digest_of(result(trials, name=HOSTILE))))
 
 
 def test_each_figure_and_each_table_of_a_page_can_be_saved() -> None:
@@ -113,7 +113,7 @@ def test_of_a_very_long_table_no_file_is_made_and_its_place_says_where_the_numbe
 
 def test_what_a_large_page_leaves_out_is_looked_up_and_not_made_anew_for_each_case() -> None:
     many = renumbered(*(scaling_trials((1,), sender=f"s{at}") for at in range(MOST_SERIES + 5)))
-    chosen = selection(digest(result(many)).groups)
+    chosen = selection(digest_of(result(many)).groups)
     assert chosen.others
     assert chosen.left_out is chosen.left_out
 

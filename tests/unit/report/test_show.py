@@ -32,7 +32,7 @@ from tests.report_factories import (
 from tests.unit.conftest import Run
 
 from linewatt.model import Case
-from linewatt.report.printing.text_table import TextColumn, split
+from linewatt.report.printing.text_table import TextColumn, split_columns
 from linewatt.store.read import Result
 
 
@@ -308,10 +308,10 @@ def test_help_does_not_import_what_draws() -> None:
 def test_split_repeats_the_key_columns() -> None:
     key = TextColumn("Key", ("k",), key=True)
     others = [TextColumn(f"column {n}", ("1",)) for n in range(4)]
-    parts = split([key, *others], 25)
+    parts = split_columns([key, *others], 25)
     assert [[column.heading for column in part] for part in parts] == [
         ["Key", "column 0", "column 1"],
         ["Key", "column 2", "column 3"],
     ]
-    assert split([key, *others], None) == [[key, *others]]
-    assert len(split([key, *others], 3)) == 4
+    assert split_columns([key, *others], None) == [[key, *others]]
+    assert len(split_columns([key, *others], 3)) == 4

@@ -10,15 +10,15 @@ import pytest
 from rich.console import Console
 
 from linewatt.report.printing.html import environment_of_pages
-from linewatt.report.printing.text_table import render
+from linewatt.report.printing.text_table import render_table
 from linewatt.report.section import Section
-from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, texts
+from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, text_cells
 
 HEADS = (Head("Rate", "% per Gbps", key="rate_mean", show_sd=True), Head("In words", kind="prose"))
 
 
 def row(name: str, *cells: Cell, kind: str = "") -> Row:
-    return Row(texts(name), cells, kind=kind)
+    return Row(text_cells(name), cells, kind=kind)
 
 
 def table(*groups: RowGroup, heads: tuple[Head, ...] = HEADS, notes: tuple[Note, ...] = ()) -> Table:
@@ -27,7 +27,7 @@ def table(*groups: RowGroup, heads: tuple[Head, ...] = HEADS, notes: tuple[Note,
 
 def printed(made: Table, width: int | None = None) -> list[str]:
     console = Console(file=io.StringIO(), width=width or 1000, color_system=None)
-    console.print(render(made, width))
+    console.print(render_table(made, width))
     assert isinstance(console.file, io.StringIO)
     return [line.rstrip() for line in console.file.getvalue().splitlines()]
 

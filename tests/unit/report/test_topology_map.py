@@ -26,11 +26,11 @@ from linewatt.placement.policy import Wish, place
 from linewatt.placement.sysfs import from_facts
 from linewatt.records import ChosenPlace, PlaceLine
 from linewatt.report.machine.boxes import BARRED, FREE_CPU, ISOLATED, OFFLINE, SLOWER, CpuCell, boxes, legend
-from linewatt.report.machine.environment import environment
+from linewatt.report.machine.environment import environment_groups
 from linewatt.report.machine.map import MachineMap, machine_maps, topology_of
 from linewatt.report.printing import html
 from linewatt.report.trials import terminal
-from linewatt.report.trials.digest import digest
+from linewatt.report.trials.digest import digest_of
 from linewatt.report.trials.settings.placements import placements, why
 
 CAPTURES = Path(__file__).parents[2] / "captures"
@@ -39,7 +39,7 @@ UDP = Case("udp-1500", "h1", "h2")
 
 
 def maps(facts: Any, *trials: Trial, **manifest: Any) -> tuple[MachineMap, ...]:
-    return machine_maps(digest(placed_result(facts, trials, **manifest)))
+    return machine_maps(digest_of(placed_result(facts, trials, **manifest)))
 
 
 def cells(one: MachineMap) -> list[CpuCell]:
@@ -110,7 +110,7 @@ def test_isolated_cpus_are_free_although_a_session_may_not_run_there() -> None:
 
 def test_a_host_has_only_its_own_cpus_free() -> None:
     hosts = {"h2": host("h2", facts=machine(), cpus=[0, 1])}
-    (one,) = machine_maps(digest(result([placed_trial(1, TCP, [0], [1])], hosts=hosts)))
+    (one,) = machine_maps(digest_of(result([placed_trial(1, TCP, [0], [1])], hosts=hosts)))
     assert signs(one) == {"0": "P", "1": "I", "2": "x", "3": "x"}
 
 
@@ -249,7 +249,7 @@ def test_interrupt_cpus_come_from_any_trial_that_knows_them() -> None:
 
 def test_a_host_without_a_trial_is_drawn_without_load() -> None:
     hosts = {"h1": host("h1"), "h2": host("h2", facts=machine())}
-    (one,) = machine_maps(digest(result([], hosts=hosts)))
+    (one,) = machine_maps(digest_of(result([], hosts=hosts)))
     assert one.title == "h2: no trial has run here"
     assert signs(one) == {}
 
@@ -281,7 +281,7 @@ def test_the_line_of_the_policy_is_found_among_those_of_all_counts(policy: str, 
     ]
     wanted = made[count]
     put: list[int | None] = [*wanted.process_cpus] or [None] * count
-    view = digest(placed_result(machine(), [placed_trial(1, TCP, put, wanted.irq_cpus)]))
+    view = digest_of(placed_result(machine(), [placed_trial(1, TCP, put, wanted.irq_cpus)]))
     (placed,) = placements(view, "h2")
     assert why(placed, lines) == lines[list(made).index(count)]
 
@@ -349,13 +349,13 @@ def test_threads_that_are_not_known_are_said() -> None:
 def test_facts_without_a_topology_or_with_a_damaged_one_give_no_section(cpus: Any) -> None:
     facts = {"cpus": cpus}
     assert topology_of(facts, NIC) is None
-    page = html.render(digest(placed_result(facts, [placed_trial(1, TCP, [0], [1])])))
+    page = html.render_html(digest_of(placed_result(facts, [placed_trial(1, TCP, [0], [1])])))
     assert 'id="topology"' not in page
     assert "#topology" not in page
 
 
 def test_an_old_result_has_no_section() -> None:
-    page = html.render(digest(result(scaling_trials((1,), 1))))
+    page = html.render_html(digest_of(result(scaling_trials((1,), 1))))
     assert 'id="topology"' not in page
 
 
@@ -367,7 +367,7 @@ def test_a_damaged_cpu_list_of_a_trial_is_no_cpu() -> None:
 
 
 def test_the_page_has_the_picture_with_its_label_and_legend() -> None:
-    page = html.render(digest(placed_result(machine(), [placed_trial(1, TCP, [0], [1])])))
+    page = html.render_html(digest_of(placed_result(machine(), [placed_trial(1, TCP, [0], [1])])))
     (label,) = re.findall(r'<div class="nodes" role="img" aria-label="([^"]+)"', page)
     assert "Processes on CPU 0, interrupts on CPU 1" in label
     assert '<span class="cpu process"><b>P</b><span>0</span></span>' in page
@@ -383,7 +383,7 @@ def test_hostile_names_stay_text() -> None:
     case = Case("tcp", "h1", HOSTILE)
     lines = [f"{HOSTILE}: {HOSTILE}", f"{HOSTILE}: rule 1: processes on 0, interrupts on 1 {HOSTILE}"]
     trials = [placed_trial(1, case, [0], [1]), placed_trial(2, case, [0, 1], [2])]
-    page = html.render(digest(result(trials, hosts=hosts, places=lines)))
+    page = html.render_html(digest_of(result(trials, hosts=hosts, places=lines)))
     section = page[page.index('<section id="topology"') : page.index('<section id="environment"')]
     assert HOSTILE not in page
     assert section.count("&lt;script&gt;") > 6
@@ -392,7 +392,7 @@ def test_hostile_names_stay_text() -> None:
 def test_a_terminal_says_in_a_line_for_each_host_where_it_ran() -> None:
     trials = [placed_trial(1, TCP, [0], [1]), placed_trial(2, TCP, [0, 1], [2], ran_on={1: "3"})]
     console = Console(width=400, record=True, file=io.StringIO())
-    console.print(terminal.show(digest(placed_result(machine(), trials, name="h2"))))
+    console.print(terminal.show_trials(digest_of(placed_result(machine(), trials, name="h2"))))
     lines = console.export_text().splitlines()
     at = next(n for n, line in enumerate(lines) if line.strip() == "Where it ran")
     assert lines[at + 1].startswith("h1, sender of TCP, h1 → h2: 2 instances: processes on CPUs 0-1")
@@ -405,7 +405,7 @@ def test_a_terminal_says_in_a_line_for_each_host_where_it_ran() -> None:
 
 def test_lists_of_cpus_of_a_large_machine_are_short_in_the_environment() -> None:
     facts = machine(packages=2, caches=4, cores=8, threads=2, isolated=[1, 2, 3])
-    (section,) = environment(hosts_of({"h2": {"facts": {"cpus": facts["cpus"]}}}))
+    (section,) = environment_groups(hosts_of({"h2": {"facts": {"cpus": facts["cpus"]}}}))
     rows = {row.name: row.values[0] for row in section.rows}
     assert rows["online"] == "0-127"
     assert rows["isolated"] == "1-3"
@@ -416,7 +416,7 @@ def test_lists_of_cpus_of_a_large_machine_are_short_in_the_environment() -> None
 
 def test_cores_of_two_kinds_and_damaged_ones_are_told_as_they_are() -> None:
     mixed = {"cores": ["0,1", "2,3", "4", "5", "6"], "caches": ["0-x", "1"]}
-    (section,) = environment(hosts_of({"h2": {"facts": {"cpus": mixed}}}))
+    (section,) = environment_groups(hosts_of({"h2": {"facts": {"cpus": mixed}}}))
     rows = {row.name: row.values[0] for row in section.rows}
     assert rows["cores"] == "2 cores of 2 threads, 3 cores of 1 thread (the first: CPU 0,1)"
     assert rows["caches"] == "0-x, 1"

@@ -20,8 +20,8 @@ from tests.fuzz.stored_results import CAMPAIGN, LEVELS, OLD, OTHER_SOAK, SOAK, r
 
 from linewatt import cli
 from linewatt.cli.output import console
-from linewatt.report.printing.text_table import render
-from linewatt.report.table import Cell, Head, Row, RowGroup, Table, texts
+from linewatt.report.printing.text_table import render_table
+from linewatt.report.table import Cell, Head, Row, RowGroup, Table, text_cells
 
 Render = Callable[[int | None], RenderableType]
 
@@ -117,7 +117,7 @@ def test_columns_go_by_rank_and_are_named_and_whatever_stays_is_whole(
     words = " ".join(["word"] * (key // 5 + 1))
     row = Row((Cell(words),), tuple(map(Cell, values)))
     out = printed(
-        render(Table("", (Head("Key", kind="text"),), heads, (RowGroup("", (row,)),)), width), width
+        render_table(Table("", (Head("Key", kind="text"),), heads, (RowGroup("", (row,)),)), width), width
     )
     shown = [rank for rank, value in zip(ranks, values, strict=True) if re.search(rf"\b{value}\b", out)]
     gone = [at for at, value in enumerate(values) if not re.search(rf"\b{value}\b", out)]
@@ -147,9 +147,11 @@ def test_a_line_ends_before_a_number_not_behind_it(text: str, width: int, lines:
 
 
 def test_cells_of_one_row_stay_on_it() -> None:
-    row = Row(texts("a long name of a case"), (Cell("9.15", sd="0.10"), Cell("98.5", mark="sim")))
+    row = Row(text_cells("a long name of a case"), (Cell("9.15", sd="0.10"), Cell("98.5", mark="sim")))
     heads = (Head("Throughput", "Gbps", show_sd=True), Head("Power", "W"))
-    out = printed(render(Table("", (Head("Case", kind="text"),), heads, (RowGroup("", (row,)),)), 40), 40)
+    out = printed(
+        render_table(Table("", (Head("Case", kind="text"),), heads, (RowGroup("", (row,)),)), 40), 40
+    )
     assert "9.15 ± 0.10" in out
     assert "98.5 sim" in out
 
@@ -158,18 +160,18 @@ def test_words_of_a_group_that_are_too_long_for_a_column_stand_above_its_rows() 
     setting = "h1 → h2, coalescing=adaptive governor=performance mtu={}"
     heads = (Head("Throughput (Gbps)"), Head("Watts (W)"))
     groups = tuple(
-        RowGroup(setting.format(mtu), (Row(texts("1"), texts("20.00 ± 0.08", "210.0 ± 0.7")),))
+        RowGroup(setting.format(mtu), (Row(text_cells("1"), text_cells("20.00 ± 0.08", "210.0 ± 0.7")),))
         for mtu in (1500, 9000)
     )
     made = Table("", (Head("Instances"),), heads, groups)
-    lines = printed(render(made, 60), 60).rstrip("\n").split("\n")
+    lines = printed(render_table(made, 60), 60).rstrip("\n").split("\n")
     assert lines[2:] == [
         "h1 → h2, coalescing=adaptive governor=performance mtu=1500",
         "        1       20.00 ± 0.08  210.0 ± 0.7",
         "h1 → h2, coalescing=adaptive governor=performance mtu=9000",
         "        1       20.00 ± 0.08  210.0 ± 0.7",
     ]
-    assert "mtu=1500          1" in printed(render(made, 120), 120)
+    assert "mtu=1500          1" in printed(render_table(made, 120), 120)
 
 
 def test_a_portion_of_a_table_has_only_the_rows_in_which_it_says_something() -> None:
@@ -177,14 +179,14 @@ def test_a_portion_of_a_table_has_only_the_rows_in_which_it_says_something() -> 
         return RowGroup(label, rows)
 
     wide = "123,456,789,012,345"
-    rows = (Row(texts("first"), texts(wide, "")), Row(texts("second"), texts(wide, wide)))
+    rows = (Row(text_cells("first"), text_cells(wide, "")), Row(text_cells("second"), text_cells(wide, wide)))
     made = Table(
         "",
         (Head("What", kind="text"),),
         (Head("Clients"), Head("Server")),
-        (group("Bytes", *rows), group("Drops", Row(texts("third"), texts("", "–")))),
+        (group("Bytes", *rows), group("Drops", Row(text_cells("third"), text_cells("", "–")))),
     )
-    said = [line.split() for line in printed(render(made, 40), 40).rstrip("\n").split("\n")]
+    said = [line.split() for line in printed(render_table(made, 40), 40).rstrip("\n").split("\n")]
     clients, server = said[2:4], said[6:]
     assert clients == [["Bytes", "first", wide], ["second", wide]]
     assert server == [["Bytes", "second", wide], ["Drops", "third", "–"]]

@@ -16,8 +16,13 @@ from linewatt.cli.output import checked_target, print_csv, print_json, print_ric
 from linewatt.core.feature import FeatureOption
 from linewatt.errors import InvalidInput
 from linewatt.report.comparison.factor import parse_factor
-from linewatt.report.comparison.sides import Kept, kept
-from linewatt.report.comparison.stored_comparison import compared, compared_by_kind, matched, run_kind_of
+from linewatt.report.comparison.sides import Kept, kept_side
+from linewatt.report.comparison.stored_comparison import (
+    compare_stored,
+    compared_by_kind,
+    match_stored,
+    run_kind_of,
+)
 from linewatt.report.kinds import KindComparison
 from linewatt.report.views import ComparisonView
 from linewatt.store.read import find_result, reading_results
@@ -59,7 +64,7 @@ def compare_results(  # noqa: PLR0913  one parameter an option
         if comparison := compared_by_kind(paths, plain=plain):
             _print_kind_comparison(comparison, as_json=as_json, as_csv=as_csv)
             return
-        loaded = [[(path, kept(path)) for path in side] for side in paths]
+        loaded = [[(path, kept_side(path)) for path in side] for side in paths]
         run_kind = run_kind_of(loaded, by)
         if feature_option is not None:
             if run_kind:
@@ -68,13 +73,13 @@ def compare_results(  # noqa: PLR0913  one parameter an option
             return
         allowed = chosen("--allow", allow, run_kind.codes if run_kind else CODES)
         options = Options(by, matters, metrics, allowed)
-        outcome = compared(loaded, options, hosts or base)
+        outcome = compare_stored(loaded, options, hosts or base)
         verdict = finding(outcome, named)
         if target is not None:
-            from linewatt.report.comparison.page import render
-            from linewatt.report.printing.html import write
+            from linewatt.report.comparison.page import render_comparison_page
+            from linewatt.report.printing.html import write_page
 
-            write(target, render(outcome, verdict))
+            write_page(target, render_comparison_page(outcome, verdict))
         print_comparison(outcome, verdict, named, form, full=full)
     if verdict.exit_code:
         raise typer.Exit(verdict.exit_code)
@@ -197,13 +202,13 @@ def _compare_view(
     The page in ``target`` has the comparison of what was measured, too.
     """
     view: ComparisonView = option.load()
-    a, b, matching = matched(loaded, by, base)
+    a, b, matching = match_stored(loaded, by, base)
     comparison = view.compare((loaded[0][0][0], loaded[-1][0][0]), (a, b), matching)
     if target is not None:
-        from linewatt.report.comparison.page import with_section
-        from linewatt.report.printing.html import write
+        from linewatt.report.comparison.page import comparison_page_with_section
+        from linewatt.report.printing.html import write_page
 
-        write(target, with_section(a, b, matching, by, comparison.section()))
+        write_page(target, comparison_page_with_section(a, b, matching, by, comparison.section()))
     if as_json:
         print_json(comparison.document())
     else:

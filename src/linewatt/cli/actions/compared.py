@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from linewatt.analysis.comparison.compare import Comparison, Finding
 from linewatt.cli.output import print_csv, print_json, print_rich
 from linewatt.errors import InvalidInput
-from linewatt.report.comparison.document import CSV_COLUMNS, as_document, csv_rows
-from linewatt.report.comparison.first_screen import first_screen
-from linewatt.report.comparison.terminal import show
-from linewatt.report.printing.screen import text as text_of
+from linewatt.report.comparison.document import CSV_COLUMNS, comparison_csv_rows, comparison_document
+from linewatt.report.comparison.first_screen import first_screen_of_comparison
+from linewatt.report.comparison.terminal import show_comparison
+from linewatt.report.printing.screen import screen_text as text_of
 
 CI = ("junit", "md")
 
@@ -33,18 +33,20 @@ def print_comparison(
     """Print it on stdout."""
     if form == "json" or form == "csv":
         if form == "json":
-            print_json(as_document(found, verdict))
+            print_json(comparison_document(found, verdict))
         else:
-            print_csv(CSV_COLUMNS, csv_rows(found))
+            print_csv(CSV_COLUMNS, comparison_csv_rows(found))
     elif form is not None:
         from linewatt.report.comparison import junit, summary
 
         text = (
-            junit.render(found, verdict, fail_on) if form == "junit" else summary.render(found, verdict, full)
+            junit.render_junit(found, verdict, fail_on)
+            if form == "junit"
+            else summary.render_summary(found, verdict, full)
         )
         sys.stdout.buffer.write(text.encode())
     elif full:
-        print_rich(lambda width: show(found, verdict, width))
+        print_rich(lambda width: show_comparison(found, verdict, width))
     else:
-        screen = first_screen(found, verdict)
+        screen = first_screen_of_comparison(found, verdict)
         print_rich(lambda width: text_of(screen, width))

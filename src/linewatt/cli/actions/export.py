@@ -11,9 +11,9 @@ from linewatt import durable
 from linewatt.cli.output import checked_target, json_text, print_json, put, results_there, say
 from linewatt.errors import InvalidInput, StoreError
 from linewatt.foreign import one_line
-from linewatt.report.full_result import document_of, rows_of
+from linewatt.report.full_result import document_of_result, rows_of_result
 from linewatt.report.printing.export import csv_of
-from linewatt.report.printing.html import write
+from linewatt.report.printing.html import write_page
 from linewatt.store.bundle.layout import BUNDLE_SUFFIX
 from linewatt.store.read import Result, find_result, load_result, reading_results
 from linewatt.units import first_of
@@ -72,7 +72,7 @@ def _file(path: Path, target: Path, form: str, *, trials: bool, as_json: bool) -
     checked_target(target)
     with reading_results(path):
         content = _MAKERS[form](load_result(path), trials)
-    write(target, content, _READABLE if form == "openmetrics" else None)
+    write_page(target, content, _READABLE if form == "openmetrics" else None)
     _written(path, target, form, as_json=as_json)
 
 
@@ -90,23 +90,23 @@ def _written(path: Path, target: Path, form: str, *, as_json: bool, **more: Any)
 
 
 def _csv(result: Result, trials: bool) -> str:
-    return csv_of(*rows_of(result, trials=trials))
+    return csv_of(*rows_of_result(result, trials=trials))
 
 
 def _json(result: Result, trials: bool) -> str:
-    return json_text(document_of(result, trials=trials))
+    return json_text(document_of_result(result, trials=trials))
 
 
 def _parquet(result: Result, trials: bool) -> bytes:
-    from linewatt.report.data.parquet import table
+    from linewatt.report.data.parquet import parquet_table
 
-    return table(result, trials=trials)
+    return parquet_table(result, trials=trials)
 
 
 def _openmetrics(result: Result, _: bool) -> str:
-    from linewatt.report.data.openmetrics import text
+    from linewatt.report.data.openmetrics import openmetrics_text
 
-    return text(result)
+    return openmetrics_text(result)
 
 
 _MAKERS: dict[str, Callable[[Result, bool], str | bytes]] = {
@@ -119,7 +119,7 @@ _MAKERS: dict[str, Callable[[Result, bool], str | bytes]] = {
 
 def _iperf3(path: Path, output: Path | None, number: int | None, *, as_json: bool) -> None:
     """A file of one trial, or a folder of all that have a document; the others are named."""
-    from linewatt.report.data.iperf3 import document, why_not
+    from linewatt.report.data.iperf3 import iperf3_document, why_no_iperf3_document
 
     name = path.resolve().name
     if number is not None:
@@ -129,14 +129,18 @@ def _iperf3(path: Path, output: Path | None, number: int | None, *, as_json: boo
     with reading_results(path):
         result = load_result(path)
         trials = [trial for trial in result.trials if number is None or trial.number == number]
-        why = {trial.number: reason for trial in trials if (reason := why_not(trial)) is not None}
+        why = {
+            trial.number: reason for trial in trials if (reason := why_no_iperf3_document(trial)) is not None
+        }
         shown = [trial for trial in trials if trial.number not in why]
         if not shown:
             raise InvalidInput(f"--format iperf3: {result.id}: {_nothing(why, number)}")
         if number is not None:
-            write(target, json_text(document(result, shown[0])))
+            write_page(target, json_text(iperf3_document(result, shown[0])))
         else:
-            _write_folder(target, ((trial.number, json_text(document(result, trial))) for trial in shown))
+            _write_folder(
+                target, ((trial.number, json_text(iperf3_document(result, trial))) for trial in shown)
+            )
     if why:
         say(f"left out: {_named(why)}")
     numbers = [trial.number for trial in shown]

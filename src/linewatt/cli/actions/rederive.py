@@ -13,8 +13,8 @@ from linewatt.engine.rederive import run
 from linewatt.engine.rederive.differences import Change, Told
 from linewatt.engine.rederive.run import Rederived
 from linewatt.model import METHOD
-from linewatt.report.printing.text_table import render
-from linewatt.report.table import Head, Row, RowGroup, Table, texts
+from linewatt.report.printing.text_table import render_table
+from linewatt.report.table import Head, Row, RowGroup, Table, text_cells
 from linewatt.store import read
 from linewatt.units import MISSING, number_ranges
 
@@ -46,7 +46,7 @@ def _shown(rederived: Rederived, width: int | None, *, all_trials: bool) -> Rend
     changes = [change for trial in rederived.trials for change in trial.changes]
     old = [change for change in changes if not change.is_new]
     if old:
-        parts += [Text(), render(_figures(old, all_trials=all_trials), width)]
+        parts += [Text(), render_table(_figures(old, all_trials=all_trials), width)]
     findings = [finding for trial in rederived.trials for finding in trial.told]
     if findings:
         parts += [Text("\nFindings"), *(Text(line) for line in _findings(findings))]
@@ -92,7 +92,11 @@ def _figures(changes: list[Change], *, all_trials: bool) -> Table:
         (Head("Trial", kind="text"), Head("Before"), Head("After"), Head("Why", kind="prose")),
         (
             RowGroup(
-                "", tuple(Row(texts(change.figure), texts(trial, *_change(change))) for trial, change in rows)
+                "",
+                tuple(
+                    Row(text_cells(change.figure), text_cells(trial, *_change(change)))
+                    for trial, change in rows
+                ),
             ),
         ),
     )

@@ -10,8 +10,8 @@ from linewatt.cli.commands.report import formats
 from linewatt.cli.output import checked_target, print_json, put, results_near
 from linewatt.core.feature import report_formats
 from linewatt.errors import InvalidInput
-from linewatt.report.full_result import page_of
-from linewatt.report.printing.html import write
+from linewatt.report.full_result import page_of_result
+from linewatt.report.printing.html import write_page
 from linewatt.store import read
 from linewatt.store.read import Result
 
@@ -27,7 +27,7 @@ def write_report(*, result_id: str, output: Path | None, results: Path, as_json:
     make = _made_by(form)
     with read.reading_results(path):
         content = make(read.load_result(path))
-    write(target, content)
+    write_page(target, content)
     if as_json:
         print_json({"schema_version": 1, "id": path.name, "path": str(target)})
     else:
@@ -37,15 +37,15 @@ def write_report(*, result_id: str, output: Path | None, results: Path, as_json:
 def _made_by(form: str) -> Callable[[Result], bytes]:
     """What makes a report of a result. Raises InvalidInput where it cannot be made here."""
     if form == "md":
-        from linewatt.report.printing.markdown_report import render
+        from linewatt.report.printing.markdown_report import render_markdown
 
-        return lambda result: render(result).encode()
+        return lambda result: render_markdown(result).encode()
     if form in report_formats():
         make: Callable[[Result], bytes] = report_formats()[form].load()
         return make
     if form == "pdf":
         from linewatt.report.printing import pdf
 
-        browser = pdf.browser()
-        return lambda result: pdf.printed(page_of(result), browser)
-    return lambda result: page_of(result).encode()
+        browser = pdf.find_browser()
+        return lambda result: pdf.print_pdf(page_of_result(result), browser)
+    return lambda result: page_of_result(result).encode()

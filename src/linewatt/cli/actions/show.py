@@ -11,13 +11,13 @@ from linewatt.analysis.cases.detail import detail_blocks
 from linewatt.cli.output import print_csv, print_json, print_rich, put, results_near
 from linewatt.core.feature import FeatureOption
 from linewatt.errors import InvalidInput
-from linewatt.report.full_result import document_of, rows_of
+from linewatt.report.full_result import document_of_result, rows_of_result
 from linewatt.report.kinds import result_kind
-from linewatt.report.printing.screen import text as screen_text
-from linewatt.report.trials.answer.first_screen import first_screen
-from linewatt.report.trials.detail import as_documents
-from linewatt.report.trials.digest import as_json as document
-from linewatt.report.trials.digest import digest
+from linewatt.report.printing.screen import screen_text as screen_text
+from linewatt.report.trials.answer.first_screen import first_screen_of_trials
+from linewatt.report.trials.detail import detail_documents
+from linewatt.report.trials.digest import digest_document as document
+from linewatt.report.trials.digest import digest_of
 from linewatt.report.trials.settings.effects import EFFECT_COLUMNS, effect_rows
 from linewatt.report.views import ResultView
 from linewatt.store import read
@@ -87,20 +87,20 @@ def _throughput(text: str) -> float:
 
 
 def _show_watts(result: Result, rates_bps: Sequence[float], *, as_json: bool) -> None:
-    from linewatt.report.printing.text_table import render
-    from linewatt.report.trials.searches.watts_at import as_documents, watts_table
+    from linewatt.report.printing.text_table import render_table
+    from linewatt.report.trials.searches.watts_at import watts_at_documents, watts_table
 
     if kind := result_kind(result.manifest):
         noun = kind.noun(result.manifest)
         raise InvalidInput(f"--at: {result.id} is {noun}, without cases at several rates or load levels")
-    view = digest(result)
+    view = digest_of(result)
     if as_json:
-        print_json(document(view) | {"watts_at": as_documents(view, rates_bps)})
+        print_json(document(view) | {"watts_at": watts_at_documents(view, rates_bps)})
         return
     table = watts_table(view, rates_bps)
     if not table.rows:
         raise InvalidInput(f"--at: {'; '.join(note.text for note in table.notes)}")
-    print_rich(lambda width: render(table, width))
+    print_rich(lambda width: render_table(table, width))
 
 
 def _show_view(result: Result, option: FeatureOption, *, as_json: bool) -> None:
@@ -109,7 +109,7 @@ def _show_view(result: Result, option: FeatureOption, *, as_json: bool) -> None:
         noun = kind.noun(result.manifest)
         raise InvalidInput(f"--{option.word}: {result.id} is {noun} without cases")
     result_view: ResultView = option.load()
-    view = digest(result)
+    view = digest_of(result)
     if as_json:
         print_json(document(view) | {result_view.key: result_view.value(view)})
     else:
@@ -117,10 +117,10 @@ def _show_view(result: Result, option: FeatureOption, *, as_json: bool) -> None:
 
 
 def _show_markdown(result: Result, *, full: bool) -> None:
-    from linewatt.report.printing.markdown_report import first, render
+    from linewatt.report.printing.markdown_report import markdown_first_screen, render_markdown
 
-    text = None if full else first(result)
-    put((render(result) if text is None else text).rstrip("\n"))
+    text = None if full else markdown_first_screen(result)
+    put((render_markdown(result) if text is None else text).rstrip("\n"))
 
 
 def _show_first(result: Result) -> None:
@@ -128,7 +128,7 @@ def _show_first(result: Result) -> None:
     if kind := result_kind(result.manifest):
         screen = kind.first_screen(result)
     else:
-        screen = first_screen(digest(result))
+        screen = first_screen_of_trials(digest_of(result))
     if screen is None:
         _show(result, as_json=False, as_csv=False, trials=False, effects=False, detail=False)
     else:
@@ -138,11 +138,11 @@ def _show_first(result: Result) -> None:
 def _show(result: Result, *, as_json: bool, as_csv: bool, trials: bool, effects: bool, detail: bool) -> None:
     _refuse(result, trials=trials, effects=effects, detail=detail)
     if as_json:
-        print_json(document_of(result, trials=trials) | _detail(result, detail=detail))
+        print_json(document_of_result(result, trials=trials) | _detail(result, detail=detail))
     elif effects:
         print_csv(EFFECT_COLUMNS, effect_rows(result))
     elif as_csv:
-        print_csv(*rows_of(result, trials=trials))
+        print_csv(*rows_of_result(result, trials=trials))
     else:
         _print(result, trials=trials, detail=detail)
 
@@ -164,8 +164,8 @@ def _print(result: Result, *, trials: bool, detail: bool) -> None:
     else:
         from linewatt.report.trials import terminal
 
-        view = digest(result)
-        print_rich(lambda width: terminal.show(view, width=width, trials=trials, detail=detail))
+        view = digest_of(result)
+        print_rich(lambda width: terminal.show_trials(view, width=width, trials=trials, detail=detail))
 
 
 def _detail(result: Result, *, detail: bool) -> dict[str, Any]:
@@ -173,4 +173,4 @@ def _detail(result: Result, *, detail: bool) -> dict[str, Any]:
     if not detail:
         return {}
 
-    return {"detail": as_documents(detail_blocks(result.trials))}
+    return {"detail": detail_documents(detail_blocks(result.trials))}

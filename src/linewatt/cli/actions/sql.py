@@ -10,9 +10,9 @@ from typing import Any
 from linewatt.cli.output import print_csv, print_json, print_rich, results_near, say
 from linewatt.errors import InvalidInput
 from linewatt.foreign import one_line
-from linewatt.report.data.column import SCHEMA_VERSION
-from linewatt.report.data.query import Answer, ask
-from linewatt.report.printing.text_table import render
+from linewatt.report.data.column import VIEWS_SCHEMA_VERSION
+from linewatt.report.data.query import Answer, ask_query
+from linewatt.report.printing.text_table import render_table
 from linewatt.report.series import plural
 from linewatt.report.table import Cell, Head, Row, RowGroup, Table
 from linewatt.units import MISSING
@@ -29,7 +29,9 @@ def ask_results(
         raise InvalidInput("--json and --csv: choose one")
 
     text = _typed() if query == "-" else query
-    answer = ask(lambda samples: results_near(results, samples=samples), text, limit=limit, timeout_s=timeout)
+    answer = ask_query(
+        lambda samples: results_near(results, samples=samples), text, limit=limit, timeout_s=timeout
+    )
     if as_json:
         print_json(_document(answer, limit))
     elif as_csv:
@@ -37,7 +39,7 @@ def ask_results(
             answer.columns, [dict(zip(answer.columns, map(_plain, row), strict=True)) for row in answer.rows]
         )
     else:
-        print_rich(lambda width: render(_table(answer), width))
+        print_rich(lambda width: render_table(_table(answer), width))
     _say_what_is_not_there(answer, limit)
 
 
@@ -60,7 +62,7 @@ def _say_what_is_not_there(answer: Answer, limit: int) -> None:
 
 def _document(answer: Answer, limit: int) -> dict[str, Any]:
     return {
-        "schema_version": SCHEMA_VERSION,
+        "schema_version": VIEWS_SCHEMA_VERSION,
         "columns": [
             {"name": name, "type": kind} for name, kind in zip(answer.columns, answer.types, strict=True)
         ],

@@ -74,9 +74,9 @@ def print_fleet_advice(  # noqa: PLR0913  one parameter an option
 
 def _print(advice: FleetAdvice, source: FleetSource, target: Path | None, *, as_json: bool) -> None:
     if target is not None:
-        from linewatt.report.printing.html import write
+        from linewatt.report.printing.html import write_page
 
-        write(target, page(advice, source))
+        write_page(target, page(advice, source))
     if as_json:
         print_json(document(advice, source))
     else:

@@ -10,8 +10,8 @@ from linewatt.features.advice.psu.advice import Advice, Option, Question, advise
 from linewatt.features.advice.psu.supplies import Measured, Operation, Supply, in_words
 from linewatt.features.advice.psu.tables import EfficiencyTable, certified, percent
 from linewatt.records import Supplies
-from linewatt.report.section import Lines, listed
-from linewatt.report.trials.charts.components import EndBreakdown, breakdowns
+from linewatt.report.section import Lines, text_lines
+from linewatt.report.trials.charts.components import EndBreakdown, end_breakdowns
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.power.power_table import power_cases
 
@@ -19,13 +19,13 @@ from linewatt.report.trials.power.power_table import power_cases
 def power_notes(view: Digest) -> Iterator[Lines]:
     """Advice for each host that declares its supplies, from its highest power."""
     if power_cases(view.groups):
-        yield listed("Power supplies", _host_lines(view), preformatted=True)
+        yield text_lines("Power supplies", _host_lines(view), preformatted=True)
 
 
 def _host_lines(view: Digest) -> list[str]:
     declared = view.result.manifest.asked.psus
     lines: list[str] = []
-    for end_breakdown in breakdowns(view):
+    for end_breakdown in end_breakdowns(view):
         supplies = declared.get(end_breakdown.breakdown.host)
         if supplies is not None and end_breakdown.breakdown.system_w is not None:
             lines += [f"{end_breakdown.breakdown.host}:", *_advice(end_breakdown, supplies)]

@@ -11,7 +11,7 @@ from linewatt.features.calibration.comparison import SIDES
 from linewatt.features.calibration.documents import Bounded, Calibration, ComparedMeter
 from linewatt.features.calibration.stored import calibrations
 from linewatt.report.printing.screen import Block, Line
-from linewatt.report.provenance import words
+from linewatt.report.provenance import provenance_words
 from linewatt.report.table import Note
 from linewatt.report.trials.digest import Digest
 from linewatt.units import format_percent
@@ -136,7 +136,7 @@ def _further(record: Calibration) -> Iterator[str]:
         if (compared_meter.refresh_s or 0) >= TELLING_S
     )
     yield _accuracy(reference)
-    sure = words([meter.provenance, reference.provenance])
+    sure = provenance_words([meter.provenance, reference.provenance])
     if sure:
         yield f"watts are {sure}: this says nothing of any hardware"
 

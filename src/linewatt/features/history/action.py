@@ -18,7 +18,7 @@ from linewatt.features.history.build import Loaded, history_of
 from linewatt.features.history.command import NOTHING, REGRESSION
 from linewatt.features.history.regressions import regressions
 from linewatt.report.comparison.factor import parse_factor
-from linewatt.report.comparison.sides import Kept, kept
+from linewatt.report.comparison.sides import Kept, kept_side
 from linewatt.store.read import find_result, read_each, reading_results
 
 
@@ -40,7 +40,7 @@ def print_history(  # noqa: PLR0913  one parameter an option
         raise InvalidInput(f"--fail-on {fail_on!r}: must be {REGRESSION} or {NOTHING}")
     matters = None if factor is None else parse_factor(factor)
     target = None if output is None else checked_target(output)
-    loaded, damaged = read_each(results, lambda path: (path, kept(path)))
+    loaded, damaged = read_each(results, lambda path: (path, kept_side(path)))
     loaded = _results_since(results, sorted(loaded, key=lambda entry: entry[1].created_s or 0), since)
     with reading_results(*(path for path, _ in loaded)):
         case_history = history_of(results, loaded, metrics, case, test, matters, damaged)
@@ -50,9 +50,9 @@ def print_history(  # noqa: PLR0913  one parameter an option
             case_history = replace(case_history, regressions=regressions(case_history.courses))
         if target is not None:
             from linewatt.features.history.page import render
-            from linewatt.report.printing.html import write
+            from linewatt.report.printing.html import write_page
 
-            write(target, render(case_history))
+            write_page(target, render(case_history))
         if as_json:
             print_json(report.as_document(case_history))
         else:

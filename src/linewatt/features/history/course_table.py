@@ -16,10 +16,10 @@ from linewatt.model import Case
 from linewatt.report.comparison.remarks import where_and_what
 from linewatt.report.comparison.tables import mean_cell
 from linewatt.report.printing.export import when
-from linewatt.report.provenance import legend, mark
-from linewatt.report.provenance import words as sources
+from linewatt.report.provenance import provenance_legend, provenance_mark
+from linewatt.report.provenance import provenance_words as sources
 from linewatt.report.series import plural
-from linewatt.report.table import Cell, Head, Row, RowGroup, Table, legend_notes, texts
+from linewatt.report.table import Cell, Head, Row, RowGroup, Table, legend_notes, text_cells
 from linewatt.units import first_of
 
 MOST_ROWS = 30
@@ -68,24 +68,24 @@ def table(named: NamedCourse, *, folded: bool) -> Table:
         (Head("Result", kind="text"),),
         (Head("When", kind="text"), replace(mean, show_sd=True), Head("Change", kind="text")),
         (RowGroup("", tuple(rows)),),
-        notes=legend_notes(legend(kinds)),
+        notes=legend_notes(provenance_legend(kinds)),
         provenance=sources(kinds),
     )
 
 
 def _row_of_result(named: NamedCourse, at: int, note: str) -> Row:
     point = named.course.points[at]
-    mean = mean_cell(point.mean, named.unit, mark(point.provenance))
+    mean = mean_cell(point.mean, named.unit, provenance_mark(point.provenance))
     if not isinstance(named.course.case, Case):
         mean = replace(mean, note=None)
-    return Row(texts(point.side.id), (Cell(when(point.side.created_s)), mean, Cell(note)))
+    return Row(text_cells(point.side.id), (Cell(when(point.side.created_s)), mean, Cell(note)))
 
 
 def _row_of_gap(named: NamedCourse, places: Sequence[int]) -> Row:
     means = [named.course.points[at].mean.mean for at in places]
     low, high = (mean_cell(Estimate(mean, None, 1), named.unit).text for mean in (min(means), max(means)))
     span = low if low == high else f"{low} to {high}"
-    return Row(texts("…"), (Cell(plural(len(places), "result")), Cell(span), Cell("")))
+    return Row(text_cells("…"), (Cell(plural(len(places), "result")), Cell(span), Cell("")))
 
 
 def _shown_places(course: Course, marks: dict[int, str]) -> set[int]:

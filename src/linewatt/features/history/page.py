@@ -34,13 +34,13 @@ from linewatt.features.history.report import (
 )
 from linewatt.model import Case
 from linewatt.report.charts.data import Row, mean_row
-from linewatt.report.charts.figure import DrawnFigure, Figure, drawn
+from linewatt.report.charts.figure import DrawnFigure, Figure, draw_figures
 from linewatt.report.comparison.remarks import lab_words_of
 from linewatt.report.comparison.tables import mean_cell
-from linewatt.report.comparison.terminal import ENDS
+from linewatt.report.comparison.terminal import ENDING_BY_EXIT_CODE
 from linewatt.report.printing.export import when
 from linewatt.report.printing.html import pages_of_files
-from linewatt.report.section import Lines, Section, listed
+from linewatt.report.section import Lines, Section, text_lines
 from linewatt.report.series import plural
 from linewatt.report.table import Table
 
@@ -80,7 +80,7 @@ def _title(history: History) -> str:
 def _verdict(history: History) -> str:
     if history.regressions is None:
         return ""
-    return f"{ENDS[history.regressions.exit_code]}: {count_words(history.regressions)}."
+    return f"{ENDING_BY_EXIT_CODE[history.regressions.exit_code]}: {count_words(history.regressions)}."
 
 
 def _summary(history: History) -> Iterator[str]:
@@ -142,7 +142,7 @@ def _parts(history: History) -> Iterator[Part]:
             for at, named in enumerate(drawable, start=1)
             if any(named.course is course for course in charted)
         }
-        charts = dict(zip(figures, drawn(list(figures.values()), f"history-{number}"), strict=True))
+        charts = dict(zip(figures, draw_figures(list(figures.values()), f"history-{number}"), strict=True))
         intro = [_LEGEND] if figures and number == 1 else []
         intro += [single_result_note(listed_courses)] if single_result_note(listed_courses) else []
         blocks = tuple(_block_of_course(named, charts.get(id(named.course))) for named in drawable)
@@ -154,12 +154,12 @@ def _block_of_course(named: NamedCourse, drawn_chart: DrawnFigure | None) -> Blo
     results = plural(len(named.course.points), "result")
     folded = results if drawn_chart else f"{named.title} ({results})"
     return Block(
-        listed("", note_lines(named)), replace(table(named, folded=False), folded=folded), drawn_chart
+        text_lines("", note_lines(named)), replace(table(named, folded=False), folded=folded), drawn_chart
     )
 
 
 def _asides_section(history: History) -> Section:
-    return Section("In no course", "asides", notes=tuple(listed(*aside) for aside in asides(history)))
+    return Section("In no course", "asides", notes=tuple(text_lines(*aside) for aside in asides(history)))
 
 
 def _figure(named: NamedCourse, response: Response, name: str) -> Figure:

@@ -24,12 +24,12 @@ from linewatt.foreign import one_line
 from linewatt.json_document import document_of, fill, of_class
 from linewatt.model import Case, Provenance
 from linewatt.records import Count, Host
-from linewatt.report.comparison.remarks import lab_words_of, names_of
-from linewatt.report.comparison.tables import unit_of
-from linewatt.report.comparison.terminal import COLOURS, ENDS
+from linewatt.report.comparison.remarks import lab_words_of, names_of_cases
+from linewatt.report.comparison.tables import unit_of_response
+from linewatt.report.comparison.terminal import COLOUR_BY_EXIT_CODE, ENDING_BY_EXIT_CODE
 from linewatt.report.kinds import run_kinds
-from linewatt.report.printing.export import LeveledCase, Numbers, keyed_case, numbers
-from linewatt.report.printing.text_table import render, titled
+from linewatt.report.printing.export import LeveledCase, Numbers, keyed_case, verdict_numbers
+from linewatt.report.printing.text_table import render_table, titled
 from linewatt.report.series import plural
 from linewatt.store.read import Damaged
 from linewatt.units import first_of
@@ -79,17 +79,17 @@ def heading(history: History, response: Response, courses: Sequence[Course]) -> 
     if not isinstance(task, Case):
         results = {point.side.id for course in courses for point in course.points}
         return f"{response.title} of {task.test}s over {plural(len(results), task.test)}"
-    unit = unit_of(response, _means(courses)).name
+    unit = unit_of_response(response, _means(courses)).name
     return f"{response.title}{f' ({unit})' if unit else ''} over {plural(history.results, 'result')}"
 
 
 def name_courses(response: Response, courses: Sequence[Course]) -> list[NamedCourse]:
     """Courses with their names; cases share one unit, each task has its own."""
     units: list[Unit] = [
-        unit_of(response, _means(courses if isinstance(course.case, Case) else [course]))
+        unit_of_response(response, _means(courses if isinstance(course.case, Case) else [course]))
         for course in courses
     ]
-    names = names_of([course.case for course in courses])
+    names = names_of_cases([course.case for course in courses])
     return [NamedCourse(*fields) for fields in zip(names, courses, units, strict=True)]
 
 
@@ -118,14 +118,14 @@ def show(history: History, width: int | None = None) -> RenderableType:
         for named in listed_courses:
             if len(named.course.points) > 1:
                 shown = (Padding(Text(one_line(line)), (0, 0, 0, 2)) for line in note_lines(named))
-                parts.append(Group(render(table(named, folded=True), width), *shown))
+                parts.append(Group(render_table(table(named, folded=True), width), *shown))
         if single_result_note(listed_courses):
             parts.append(Text(one_line(single_result_note(listed_courses))))
     parts += [titled(title, notes) for title, notes in asides(history)]
     if history.regressions is not None:
         code = history.regressions.exit_code
-        verdict = f"{ENDS[code]}: {finding_words(history.regressions)}."
-        parts.append(Text(one_line(verdict), style=COLOURS[code]))
+        verdict = f"{ENDING_BY_EXIT_CODE[code]}: {finding_words(history.regressions)}."
+        parts.append(Text(one_line(verdict), style=COLOUR_BY_EXIT_CODE[code]))
     return Group(*(renderable for part in parts for renderable in (part, Text())))
 
 
@@ -168,7 +168,7 @@ def count_words(regressions: Regressions) -> str:
 
 
 def _summaries(courses: Sequence[Course]) -> list[str]:
-    names = names_of([course.case for course in courses])
+    names = names_of_cases([course.case for course in courses])
     return [
         f"{name}, {course.response.title.lower()} {course.words}"
         for name, course in zip(names, courses, strict=True)
@@ -281,7 +281,7 @@ def _course_document(course: Course) -> dict[str, Any]:
         response=course.response.name,
         results=[_point_document(point) for point in course.points],
         changes=[_change_document(course, ids, change) for change in course.changes],
-        drift=None if course.drift is None else numbers(course.response, course.drift),
+        drift=None if course.drift is None else verdict_numbers(course.response, course.drift),
         unlike=[_unlike_document(course, ids, outlier) for outlier in course.unlike],
         labels=[
             LabelDocument(ids[label.at - 1], ids[label.at], tuple(label.differences))
@@ -301,7 +301,7 @@ def _change_document(course: Course, ids: Sequence[str], change: Change) -> Chan
         id=ids[change.at],
         first_id=ids[change.first],
         last_id=ids[change.last],
-        numbers=numbers(course.response, change.verdict),
+        numbers=verdict_numbers(course.response, change.verdict),
         differences=tuple(change.environment),
     )
 

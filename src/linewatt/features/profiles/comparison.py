@@ -24,7 +24,7 @@ from linewatt.json_document import document_of, fill, of_class
 from linewatt.model import Case, Role
 from linewatt.records import Count
 from linewatt.report.printing.export import CaseKeys, Versioned, case_of
-from linewatt.report.printing.text_table import render
+from linewatt.report.printing.text_table import render_table
 from linewatt.report.section import Lines, Section
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table
 from linewatt.units import MISSING, percent_from_ratio
@@ -202,7 +202,7 @@ def show(comparisons: Sequence[Compared], a: str, b: str, width: int | None) -> 
             )
             continue
         parts.append(Text(one_line(sentence(compared.difference)), style="bold"))
-        parts += [render(table, width) for table in tables_of(compared)]
+        parts += [render_table(table, width) for table in tables_of(compared)]
     notes = dict.fromkeys(note.sentence for compared in comparisons for note in compared.notes)
     parts.append(Group(*(Text(one_line(note)) for note in notes)))
     return Group(*(part for block in parts for part in (block, Text())))

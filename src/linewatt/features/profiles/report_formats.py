@@ -8,7 +8,7 @@ import json
 from linewatt.errors import InvalidInput
 from linewatt.features.profiles.report import view as profiles
 from linewatt.features.profiles.report.tables import Shown
-from linewatt.report.trials.digest import digest
+from linewatt.report.trials.digest import digest_of
 from linewatt.store.read import Result
 
 
@@ -23,7 +23,7 @@ def speedscope(result: Result) -> bytes:
 
 
 def _with_stacks(result: Result, form: str) -> list[Shown]:
-    shown = profiles.profiles_of(digest(result))
+    shown = profiles.profiles_of(digest_of(result))
     if not any(profile.places for profile in shown):
         raise InvalidInput(
             f"--format {form}: {result.id} has no profile; profile: true in its campaign adds one"

@@ -23,10 +23,10 @@ from linewatt.features.serve.responses import Body, body_response
 from linewatt.features.serve.result_paths import key_of, refuse_links, result_at, url_of
 from linewatt.features.serve.site import Site, site_of
 from linewatt.report.comparison.factor import parse_factor
-from linewatt.report.comparison.first_screen import first_screen
-from linewatt.report.comparison.page import render
-from linewatt.report.comparison.sides import kept, side_of
-from linewatt.report.comparison.stored_comparison import compared, compared_by_kind
+from linewatt.report.comparison.first_screen import first_screen_of_comparison
+from linewatt.report.comparison.page import render_comparison_page
+from linewatt.report.comparison.sides import kept_side, side_of
+from linewatt.report.comparison.stored_comparison import compare_stored, compared_by_kind
 from linewatt.store.read import reading_results
 
 router = APIRouter()
@@ -80,7 +80,7 @@ def _comparable_properties(paths: Sequence[Path]) -> list[str]:
     if not paths:
         return []
     with reading_results(paths[0]):
-        sides = kept(paths[0])
+        sides = kept_side(paths[0])
         if sides.kind:
             return []
         side = side_of(paths[0], sides)
@@ -100,7 +100,7 @@ def _compare(paths: Sequence[Path], criteria: Criteria) -> Comparison:
         if compared_by_kind([[path] for path in paths], plain=True):
             raise InvalidInput("published means are compared by 'linewatt compare', not on a page")
         options = Options(by or None, _parse_ratio(factor), tuple(METRICS), ())
-        return compared([[(path, kept(path))] for path in paths], options, base or None)
+        return compare_stored([[(path, kept_side(path))] for path in paths], options, base or None)
 
 
 def _parse_ratio(text: str) -> float | None:
@@ -116,7 +116,9 @@ def two_page(paths: Sequence[Path], criteria: Criteria) -> Body:
         rendered("comparison_links.html.j2", results=names, turned=turned)
     )
     with in_frame(ReportFrame(navigation=navigation)):
-        page = render(comparison, finding(comparison, _SLOWER if len(paths) == 2 else ()), pages=templates())
+        page = render_comparison_page(
+            comparison, finding(comparison, _SLOWER if len(paths) == 2 else ()), pages=templates()
+        )
     return Body(page.encode(), "text/html")
 
 
@@ -139,7 +141,7 @@ def _row_of_comparison(first: Path, later: Path, criteria: Criteria) -> Comparis
     query = urlencode({"a": first.name, "b": later.name})
     try:
         comparison = _compare((first, later), criteria)
-        screen = first_screen(comparison, finding(comparison, _SLOWER))
+        screen = first_screen_of_comparison(comparison, finding(comparison, _SLOWER))
         words, failed = (screen.sentence or screen.trust or "nothing to compare"), False
     except LinewattError as error:
         words, failed = str(error), True

@@ -21,7 +21,7 @@ from linewatt.features.serve.responses import Body, body_response
 from linewatt.features.serve.result_paths import refuse_links, result_at
 from linewatt.features.serve.site import site_of
 from linewatt.report.comparison.factor import parse_factor
-from linewatt.report.comparison.sides import Kept, kept
+from linewatt.report.comparison.sides import Kept, kept_side
 from linewatt.store.read import read_each, reading_results
 
 router = APIRouter()
@@ -49,7 +49,7 @@ async def history(request: Request) -> Response:
 
 def _load_sides(path: Path) -> tuple[Path, Kept]:
     refuse_links(path)
-    return path, kept(path)
+    return path, kept_side(path)
 
 
 def history_page(

@@ -22,7 +22,7 @@ from linewatt.features.serve.interactive_chart import interactive
 from linewatt.report.charts.figure import DrawnFigure
 from linewatt.report.printing.page_rows import rows_html
 from linewatt.report.table import Row, Table
-from linewatt.report.trials.every_trial import TITLE as EVERY_TRIAL
+from linewatt.report.trials.every_trial import EVERY_TRIAL_TITLE as EVERY_TRIAL
 
 _NOTHING = Markup("")
 

@@ -20,7 +20,7 @@ from linewatt.features.serve.result_paths import key_of, refuse_links, result_at
 from linewatt.features.serve.site import site_of
 from linewatt.features.serve.trial_view import trial_values
 from linewatt.model import Trial
-from linewatt.report.full_result import page_of
+from linewatt.report.full_result import page_of_result
 from linewatt.store import read
 from linewatt.store.read import Result, reading_results
 
@@ -66,7 +66,7 @@ def result_page(path: Path, live: bool) -> Body:
         text = rendered("result_links.html.j2", url=url_of(path), id=path.name, live=live, **kind)
         navigation = Markup(text)  # noqa: S704  our own template
         with in_frame(ReportFrame(url_of(path), navigation, _codes_by_trial(stored.trials))):
-            return page_of(stored, templates())
+            return page_of_result(stored, templates())
 
     return Body(of_result(path, render).encode(), "text/html")
 

@@ -18,9 +18,9 @@ from linewatt.features.serve.responses import Body, attachment, body_response
 from linewatt.features.serve.result_page import of_result
 from linewatt.features.serve.result_paths import key_of, refuse_links, result_at
 from linewatt.features.serve.site import site_of
-from linewatt.report.full_result import document_of, page_of, rows_of
+from linewatt.report.full_result import document_of_result, page_of_result, rows_of_result
 from linewatt.report.printing.export import csv_of
-from linewatt.report.printing.markdown_report import render
+from linewatt.report.printing.markdown_report import render_markdown
 from linewatt.store.bundle.layout import BUNDLE_SUFFIX
 from linewatt.store.bundle.pack import pack_bundle
 from linewatt.store.read import Result
@@ -29,19 +29,19 @@ router = APIRouter()
 
 
 def _markdown(result: Result) -> str:
-    return render(result)
+    return render_markdown(result)
 
 
 def _document(result: Result) -> str:
-    return json.dumps(document_of(result, trials=True), indent=2, allow_nan=False) + "\n"
+    return json.dumps(document_of_result(result, trials=True), indent=2, allow_nan=False) + "\n"
 
 
 FORMS: Mapping[str, tuple[str, str, Callable[[Result], str]]] = {
-    "report.html": (".html", "text/html", page_of),
+    "report.html": (".html", "text/html", page_of_result),
     "report.md": (".md", "text/markdown", _markdown),
     "result.json": (".json", "application/json", _document),
-    "cases.csv": ("-cases.csv", "text/csv", lambda result: csv_of(*rows_of(result))),
-    "trials.csv": ("-trials.csv", "text/csv", lambda result: csv_of(*rows_of(result, trials=True))),
+    "cases.csv": ("-cases.csv", "text/csv", lambda result: csv_of(*rows_of_result(result))),
+    "trials.csv": ("-trials.csv", "text/csv", lambda result: csv_of(*rows_of_result(result, trials=True))),
 }
 """name in the URL → suffix of the file name after the result's id, media type, function that makes it"""
 

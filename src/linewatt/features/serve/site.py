@@ -17,7 +17,7 @@ from linewatt.features.serve.responses import text_response
 from linewatt.features.serve.settings import Settings
 from linewatt.features.serve.shelf import Shelf
 from linewatt.report import listing
-from linewatt.report.comparison.sides import kept
+from linewatt.report.comparison.sides import kept_side
 from linewatt.report.listing import Listed
 
 
@@ -55,7 +55,7 @@ def site_for(settings: Settings, pool: Executor | None = None) -> Site:
 
 def _cache_sides(result: Path) -> bool:
     """Read the comparison data of a result, which caches them on disk."""
-    kept(result)
+    kept_side(result)
     return True
 
 

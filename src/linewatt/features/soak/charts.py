@@ -15,11 +15,11 @@ from linewatt.features.soak.ledger import CLIENTS, SERVER
 from linewatt.features.soak.ledger_tables import stamp
 from linewatt.features.soak.series import OTHERS
 from linewatt.report.charts import specs
-from linewatt.report.charts.data import LETTER_PX, Row, apart
+from linewatt.report.charts.data import LETTER_PX, Row, spread_labels
 from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec
 from linewatt.report.printing.export import when
-from linewatt.report.provenance import words as sources
+from linewatt.report.provenance import provenance_words as sources
 from linewatt.sensors.drops import CAUSES
 from linewatt.units import BPS_PER_GBPS, BPS_PER_MBPS, format_rate, format_seconds, format_significant
 
@@ -211,7 +211,7 @@ def _labels(rows: Sequence[Row], names: Sequence[str], px_per_unit: float) -> li
     """The name of each line behind its end; none of a lone line."""
     last = {row["series"]: row for row in rows if row["value"] is not None}
     ends = sorted((last[name] for name in names), key=lambda row: row["value"]) if len(names) > 1 else []
-    places = apart([(row["value"], 1) for row in ends], px_per_unit)
+    places = spread_labels([(row["value"], 1) for row in ends], px_per_unit)
     return [
         row | {"kind": "label", "end": row["value"], "value": at, "text": row["series"]}
         for row, at in zip(ends, places, strict=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from linewatt.features.soak.digest import Soak
 from linewatt.report.charts.figure import Figure
-from linewatt.report.charts.links import Link, diagram
+from linewatt.report.charts.links import Link, link_diagram
 from linewatt.report.series import plural
 from linewatt.units import format_rate
 
@@ -24,4 +24,4 @@ def soak_diagram(soak: Soak) -> Figure | None:
     server = soak.asked.server.host or "server"
     note = "Rates: payload both ways, mean over the time that loads ran. Switches are not on record."
     total = "rate not read" if soak.mean_bps is None else format_rate(soak.mean_bps)
-    return diagram(links, "network", server, total, note) if links else None
+    return link_diagram(links, "network", server, total, note) if links else None

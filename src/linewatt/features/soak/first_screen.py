@@ -30,9 +30,9 @@ from linewatt.foreign import one_line
 from linewatt.missing import Missing
 from linewatt.report.amounts import bytes_text, number_text
 from linewatt.report.printing.export import when
-from linewatt.report.printing.screen import TRUST, Block, Entry, Line, Screen, curve, hosts_words
-from linewatt.report.provenance import mark
-from linewatt.report.provenance import words as sources
+from linewatt.report.printing.screen import TRUST, Block, Entry, Line, Screen, hosts_words, sparkline
+from linewatt.report.provenance import provenance_mark
+from linewatt.report.provenance import provenance_words as sources
 from linewatt.report.series import plural
 from linewatt.units import (
     MISSING,
@@ -104,7 +104,7 @@ def _rate(soak: Soak) -> Iterator[Entry]:
     points = figures.downsample(soak.payload, _MOST_MARKS)
     top = max((point.mean for point in points if point.mean is not None), default=0.0)
     if top > 0:
-        marks = curve([point.mean for point in points], top)
+        marks = sparkline([point.mean for point in points], top)
         mark_span = format_seconds((points[0].end - points[0].first) * cell_s)
         yield (Line("", (marks,), f"from 0 to {format_rate(top, 4)}, {mark_span} a mark", drawn=True),)
     shown = [f"{point} {format_rate(value)}" for point, value in rates.percentiles_bps.items()]
@@ -182,7 +182,7 @@ def _cost(soak: Soak) -> Iterator[Entry]:
 def _watts(soak: Soak, host_power: HostPower) -> Iterator[str]:
     if host_power.total is None:
         return
-    behind = f" {sure}" if (sure := mark(host_power.total.provenance)) else ""
+    behind = f" {sure}" if (sure := provenance_mark(host_power.total.provenance)) else ""
     yield f"{host_power.total.power_w:,.1f} W{behind}"
     per = figures.j_per_gb(energy_j(soak, host_power) or 0.0, soak.total_bytes)
     if per is not None:

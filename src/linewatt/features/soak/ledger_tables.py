@@ -16,7 +16,7 @@ from linewatt.features.soak.summary import Fact
 from linewatt.loads.registry import SOAKING
 from linewatt.records import Event
 from linewatt.report.amounts import bytes_text, number_text
-from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, texts
+from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, text_cells
 from linewatt.units import MISSING, format_rate
 
 TITLES = {
@@ -46,7 +46,7 @@ def ledger_table(book: Ledger, *, zeros: bool = True) -> Table:
             RowGroup(
                 f"{section} (B)" if section == "Bytes" else section,
                 tuple(
-                    Row(texts(line.title), tuple(_cell(line.figures.get(name)) for name in columns))
+                    Row(text_cells(line.title), tuple(_cell(line.figures.get(name)) for name in columns))
                     for line in section_lines
                 ),
             )
@@ -90,7 +90,7 @@ def groups_table(soak: Soak) -> Table:
             ("Failed", group.failed, number_text),
         )
         cells = (Cell(text(figure.value), reason=figure.reason) for _, figure, text in counted)
-        rows.append(Row(texts(group.name), (Cell(f"{group.clients}"), *cells)))
+        rows.append(Row(text_cells(group.name), (Cell(f"{group.clients}"), *cells)))
         lacks += [Lack(title, figure.reason, "", group.name) for title, figure, _ in counted if figure.reason]
     heads = tuple(map(Head, ("Clients", "Received", "Sent", "Rate, mean", "Transfers", "Failed")))
     return Table(
@@ -105,19 +105,19 @@ def groups_table(soak: Soak) -> Table:
 def facts_table(title: str, facts: Sequence[Fact], notes: tuple[Note, ...] = ()) -> Table:
     """What, its value, and what a reader must know beside it."""
     rows = tuple(
-        Row(texts(fact.title), (Cell(fact.value, mark=fact.mark), Cell(fact.note))) for fact in facts
+        Row(text_cells(fact.title), (Cell(fact.value, mark=fact.mark), Cell(fact.note))) for fact in facts
     )
     heads = (Head("Value", kind="text"), Head("Note", kind="prose"))
     return Table(title, (Head("What", kind="text"),), heads, (RowGroup("", rows),), notes)
 
 
 def _interval(interval: Interval) -> Row:
-    key = texts(stamp(interval.start_s))
+    key = text_cells(stamp(interval.start_s))
     values = [read(interval.ledger) for _, _, read in _INTERVAL]
     if all(value is None for value in values[:_TELLING]):
-        return Row(key, texts("nothing was read"))
+        return Row(key, text_cells("nothing was read"))
     cells = (text(value) for (_, text, _), value in zip(_INTERVAL, values, strict=True))
-    return Row(key, texts(*cells))
+    return Row(key, text_cells(*cells))
 
 
 def _first(*keys: str, of: tuple[str, ...]) -> Callable[[Ledger], float | None]:

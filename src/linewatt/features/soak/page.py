@@ -25,16 +25,16 @@ from linewatt.features.soak.ledger_tables import (
 from linewatt.features.soak.summary import details, summary
 from linewatt.features.soak.terminal import state
 from linewatt.findings.limits import FULL
-from linewatt.report.charts.figure import Figure, drawn
-from linewatt.report.printing.html import page
-from linewatt.report.provenance import legend
+from linewatt.report.charts.figure import Figure, draw_figures
+from linewatt.report.printing.html import html_page
+from linewatt.report.provenance import provenance_legend
 from linewatt.report.section import Section
 from linewatt.report.table import Table, legend_notes
 
 
 def render(soak: Soak, pages: Environment | None = None) -> str:
     """The whole page; ``pages`` are templates of a server in place of those of a file."""
-    return page(
+    return html_page(
         "soak.html.j2",
         soak.result,
         soak.hosts,
@@ -50,7 +50,7 @@ def render(soak: Soak, pages: Environment | None = None) -> str:
         counted=findings(soak).counted(),
         screen=first_screen(soak),
         tables=summary_tables(soak),
-        figures=Section("Over time", "figures", figures=tuple(drawn(_figures(soak), "soak-figure"))),
+        figures=Section("Over time", "figures", figures=tuple(draw_figures(_figures(soak), "soak-figure"))),
         ledger=ledger_table(soak.ledger),
         intervals=Section("By interval", "intervals", (interval_table(soak),)),
         parts=part_lines(soak),
@@ -63,7 +63,9 @@ def render(soak: Soak, pages: Environment | None = None) -> str:
 def summary_tables(soak: Soak) -> list[Table]:
     """What a soak did as a whole, and by group of clients where there are several."""
     marks = legend_notes(
-        legend(host_power.total.provenance for host_power in soak.power if host_power.total is not None)
+        provenance_legend(
+            host_power.total.provenance for host_power in soak.power if host_power.total is not None
+        )
     )
     facts = facts_table("In detail", [*summary(soak), *details(soak)], marks)
     return [facts, groups_table(soak)] if len(soak.groups) > 1 else [facts]

@@ -15,7 +15,7 @@ from linewatt.features.soak.users_summary import TITLES
 from linewatt.missing import Missing
 from linewatt.model import Provenance
 from linewatt.report.amounts import bits_text, bytes_text, number_text
-from linewatt.report.provenance import mark
+from linewatt.report.provenance import provenance_mark
 from linewatt.units import (
     MISSING,
     format_change,
@@ -175,7 +175,7 @@ def _energy(soak: Soak) -> Iterator[Fact]:
     for (scope, provenance), watts in alike.items():
         together = f"{len(watts)} of {len(others)} hosts together"
         note = f"{together}, mean, {SCOPE_WORDS.get(scope, scope)}"
-        yield Fact("Power, other hosts", f"{sum(watts):,.1f} W", note, mark(provenance))
+        yield Fact("Power, other hosts", f"{sum(watts):,.1f} W", note, provenance_mark(provenance))
 
 
 def _of_hosts(soak: Soak, hosts: Sequence[HostPower]) -> Iterator[Fact]:
@@ -187,7 +187,7 @@ def _of_hosts(soak: Soak, hosts: Sequence[HostPower]) -> Iterator[Fact]:
         per = figures.j_per_gb(used, soak.total_bytes)
         scope = SCOPE_WORDS.get(host.total.scope, host.total.scope)
         covered = "" if host.covered > 0.99 else f", read in {format_percent(host.covered, 0)} of the time"
-        sure = mark(host.total.provenance)
+        sure = provenance_mark(host.total.provenance)
         yield Fact(f"Power, {host.host}", f"{host.total.power_w:,.1f} W", f"mean, {scope}{covered}", sure)
         if per is not None:
             value = f"{J_PER_GB.text(per)} {J_PER_GB.name}"

@@ -25,7 +25,7 @@ from linewatt.features.soak.summary import details, summary
 from linewatt.foreign import one_line
 from linewatt.report.machine.connections import connection_lines
 from linewatt.report.printing.export import when
-from linewatt.report.printing.text_table import render, titled
+from linewatt.report.printing.text_table import render_table, titled
 from linewatt.report.series import plural
 from linewatt.units import format_seconds
 
@@ -36,7 +36,7 @@ def show(soak: Soak, width: int | None = None) -> RenderableType:
     """The whole of ``linewatt show`` for a soak; ``width`` is the terminal's, ``None`` for no limit."""
     parts = [
         _heading(soak),
-        render(facts_table("Summary", [*summary(soak), *details(soak)]), width),
+        render_table(facts_table("Summary", [*summary(soak), *details(soak)]), width),
         *_groups(soak, width),
         _printed_ledger(soak, width),
         *_failures(soak),
@@ -70,7 +70,7 @@ def _heading(soak: Soak) -> RenderableType:
 
 def _groups(soak: Soak, width: int | None) -> Iterator[RenderableType]:
     if len(soak.groups) > 1:
-        yield render(groups_table(soak), width)
+        yield render_table(groups_table(soak), width)
 
 
 def _printed_ledger(soak: Soak, width: int | None) -> RenderableType:
@@ -81,7 +81,7 @@ def _printed_ledger(soak: Soak, width: int | None) -> RenderableType:
         else f"Whether the ledger balances {ledger_balance.words}"
     )
     return Group(
-        render(ledger_table(soak.ledger, zeros=False), width),
+        render_table(ledger_table(soak.ledger, zeros=False), width),
         Text(one_line(balance), style="bold red" if ledger_balance.verdict == "off" else "bold"),
         Text(one_line(ledger_balance.unexplained_words)),
     )

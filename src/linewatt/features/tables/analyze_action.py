@@ -16,7 +16,7 @@ from linewatt.features.tables.analysed import FAN
 from linewatt.features.tables.trials import trials_of_table
 from linewatt.foreign import one_line
 from linewatt.report.series import plural, series_of, test_and_factors
-from linewatt.report.trials.digest import digest
+from linewatt.report.trials.digest import digest_of
 from linewatt.store.read import Result
 from linewatt.units import format_rate
 
@@ -61,7 +61,9 @@ def _of_stored(result: Result) -> list[Analysis]:
     if result.is_soak:
         raise InvalidInput(f"{result.id}: a soak is one load, no series of cases; 'linewatt show' tells it")
     analyses = [
-        analyse(series.title, series.summaries) for group in digest(result).groups for series in group.series
+        analyse(series.title, series.summaries)
+        for group in digest_of(result).groups
+        for series in group.series
     ]
     if not analyses:
         raise InvalidInput(f"{result.id}: no case at full or at a fixed rate is stored")

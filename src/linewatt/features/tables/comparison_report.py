@@ -21,9 +21,9 @@ from linewatt.features.tables.view import means_of
 from linewatt.foreign import one_line
 from linewatt.json_document import document_of, fill, of_class
 from linewatt.report.printing.export import Versioned
-from linewatt.report.printing.text_table import render
+from linewatt.report.printing.text_table import render_table
 from linewatt.report.series import plural
-from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
+from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, text_cells
 from linewatt.store.read import load_manifest, load_result
 from linewatt.units import MISSING, first_of
 
@@ -87,7 +87,9 @@ def show(means_compared: MeansCompared, a: str, b: str, width: int | None) -> Re
         f"{name}: A {value_a}, B {value_b}" for name, (value_a, value_b) in means_compared.apart.items()
     )
     lines = [f"A {a}", f"B {b}", *differs, answer(means_compared)]
-    return Group(*(Text(one_line(line)) for line in lines), Text(), render(_table(means_compared), width))
+    return Group(
+        *(Text(one_line(line)) for line in lines), Text(), render_table(_table(means_compared), width)
+    )
 
 
 def answer(means_compared: MeansCompared) -> str:
@@ -112,11 +114,11 @@ def _row(change: MeanChange) -> Row:
     has_interval = change.low is not None and change.high is not None
     ci = f"{_signed(change.low or 0.0)} to {_signed(change.high or 0.0)}" if has_interval else MISSING
     return Row(
-        texts(*change.names.values(), change.figure),
+        text_cells(*change.names.values(), change.figure),
         (
             Cell(change.a.text, sd=change.a.sd_text or None),
             Cell(change.b.text, sd=change.b.sd_text or None),
-            *texts(_signed(change.difference), ci, _WORDS[change.kind]),
+            *text_cells(_signed(change.difference), ci, _WORDS[change.kind]),
         ),
     )
 

@@ -18,7 +18,7 @@ from linewatt.features.tables.inputs import NUMERIC, RECOGNISED
 from linewatt.features.tables.quantities import Published, is_quantities, published
 from linewatt.features.tables.quantity_facts import quantity_facts
 from linewatt.report import table as shown
-from linewatt.report.printing.text_table import render, split, text_columns
+from linewatt.report.printing.text_table import render_table, split_columns, text_columns
 from linewatt.report.table import Table as Shown
 
 if TYPE_CHECKING:  # what is slow to import is imported when the command runs
@@ -135,10 +135,10 @@ def _print_table(derived: DerivedTable) -> None:
 
     def shown(width: int | None) -> RenderableType:
         full_table = _table(derived, (), [*derived.table.columns, *derived.added])
-        if len(split(text_columns(full_table), width)) == 1:
-            return render(full_table, width)
+        if len(split_columns(text_columns(full_table), width)) == 1:
+            return render_table(full_table, width)
         say("the terminal is too narrow for all columns of the table; --csv and --json print them")
-        return render(_table(derived, naming_columns(derived), derived.added), width)
+        return render_table(_table(derived, naming_columns(derived), derived.added), width)
 
     print_rich(shown)
 
@@ -159,7 +159,9 @@ def _table(derived: DerivedTable, keys: Sequence[str], heads: Sequence[str]) -> 
 
     def cells(columns: Sequence[str]) -> Iterator[tuple[shown.Cell, ...]]:
         for row, values in zip(derived.table.rows, derived.values, strict=True):
-            yield shown.texts(*(format_figure(values[c]) if c in values else row.cells[c] for c in columns))
+            yield shown.text_cells(
+                *(format_figure(values[c]) if c in values else row.cells[c] for c in columns)
+            )
 
     rows = tuple(map(shown.Row, cells(keys), cells(heads)))
     return shown.Table("", tuple(map(head, keys)), tuple(map(head, heads)), (shown.RowGroup("", rows),))

@@ -20,8 +20,8 @@ from linewatt.features.tables.published import PACKET_POWER, packet_energy_fit
 from linewatt.features.tables.view import from_table
 from linewatt.foreign import one_line
 from linewatt.model import Provenance
-from linewatt.report.printing.text_table import render
-from linewatt.report.provenance import mark, words
+from linewatt.report.printing.text_table import render_table
+from linewatt.report.provenance import provenance_mark, provenance_words
 from linewatt.report.series import case_names, plural
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table
 from linewatt.store.read import Result
@@ -98,7 +98,7 @@ def warnings(fitted: Fitted) -> tuple[str, ...]:
     """What a reader must know first: watts that nobody measured or that findings doubt, why figures are
     withheld, what makes the others doubtful."""
     fit = fitted.fit
-    kinds = words([fitted.provenance])
+    kinds = provenance_words([fitted.provenance])
     unmeasured = (f"Watts are {kinds}, not measured",) if kinds else ()
     alike: dict[str, list[str]] = {}
     for kind in SHOWN:
@@ -178,7 +178,7 @@ def rendered(all_fitted: Sequence[Fitted], width: int | None) -> RenderableType:
         for fitted in all_fitted:
             yield Text(one_line(fitted.title), style="bold")
             yield from (Text(one_line(f"! {warning}"), style="yellow") for warning in warnings(fitted))
-            yield render(table(fitted), width)
+            yield render_table(table(fitted), width)
 
     return Group(*lines())
 
@@ -211,7 +211,7 @@ def _row(kind: Kind, fitted: Fitted) -> Row:
         if number is not None
     ]
     cells = (
-        Cell(numbers[0], si=value, mark=mark(fitted.provenance), doubts=tuple(fitted.doubts)),
+        Cell(numbers[0], si=value, mark=provenance_mark(fitted.provenance), doubts=tuple(fitted.doubts)),
         Cell(f"{numbers[1]} to {numbers[2]}"),
     )
     return Row((Cell(f"{kind.title}, {unit}"),), (*cells, *map(Cell, numbers[3:])))

@@ -10,7 +10,7 @@ from linewatt.analysis.metrics.unit import significant
 from linewatt.features.tables.charts import parts_of
 from linewatt.features.tables.published import Mean, MeanRow, Means
 from linewatt.report.series import plural
-from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, texts
+from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, text_cells
 from linewatt.units import MISSING
 
 _FOUR = significant(4)
@@ -64,7 +64,7 @@ def _names(means: Means) -> tuple[list[str], str]:
 
 
 def _keys(row: MeanRow, names: Sequence[str]) -> tuple[Cell, ...]:
-    return texts(*(row.names[name] for name in names))
+    return text_cells(*(row.names[name] for name in names))
 
 
 def _means(means: Means) -> Table:
@@ -125,6 +125,6 @@ def _follows(means: Means) -> Table:
 def _following(means: Means, row: MeanRow) -> tuple[Cell, ...]:
     derived = (row.derived[name] for name in means.derived)
     return (
-        *texts(*(row.printed[name] or MISSING for name in means.printed)),
+        *text_cells(*(row.printed[name] or MISSING for name in means.printed)),
         *(Cell(MISSING if value is None else _FOUR(value)) for value in derived),
     )

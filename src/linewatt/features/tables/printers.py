@@ -13,11 +13,11 @@ from linewatt.declare import TEXT, Schema, keys_of, listing, one_of, record
 from linewatt.features.tables.view import View, view_schemas
 from linewatt.foreign import one_line
 from linewatt.json_document import document_of, of_class
-from linewatt.report.charts.figure import drawn
-from linewatt.report.printing.export import Identity, identity, when
-from linewatt.report.printing.html import page
-from linewatt.report.printing.text_table import render
-from linewatt.report.section import Section, listed
+from linewatt.report.charts.figure import draw_figures
+from linewatt.report.printing.export import Identity, identity_of_result, when
+from linewatt.report.printing.html import html_page
+from linewatt.report.printing.text_table import render_table
+from linewatt.report.section import Section, text_lines
 
 
 def show(view: View, width: int | None = None) -> RenderableType:
@@ -29,16 +29,16 @@ def show(view: View, width: int | None = None) -> RenderableType:
         Text(f"! {one_line(view.caveat)}", style="yellow"),
     ]
     parts: list[RenderableType] = [Group(*head), Text(one_line(view.answer), style="bold")]
-    parts += [render(table, width) for table in view.tables]
+    parts += [render_table(table, width) for table in view.tables]
     parts += [Group(*(Text(one_line(note)) for note in view.notes))] if view.notes else []
     return Group(*(part for renderable in parts for part in (renderable, Text())))
 
 
 def render_page(view: View, pages: Environment | None = None) -> str:
     """The whole page; ``pages`` are templates of a server in place of those of a file."""
-    tables = Section("Published figures", "published", view.tables, notes=(listed("", view.notes),))
-    figures = Section("Figures", "figures", figures=tuple(drawn(view.figures, "figure")))
-    return page(
+    tables = Section("Published figures", "published", view.tables, notes=(text_lines("", view.notes),))
+    figures = Section("Figures", "figures", figures=tuple(draw_figures(view.figures, "figure")))
+    return html_page(
         "published.html.j2",
         view.result,
         {},
@@ -58,7 +58,7 @@ def render_page(view: View, pages: Environment | None = None) -> str:
 def document(view: View) -> dict[str, Any]:
     """The document of ``show --json``."""
     return {
-        **document_of(identity(view.result)),
+        **document_of(identity_of_result(view.result)),
         "imported_kind": view.result.imported_kind,
         "provenance": "published",
         "answer": view.answer,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from linewatt.features.tables.quantities import Published
 from linewatt.report.charts.figure import Figure
-from linewatt.report.charts.links import Link, diagram
+from linewatt.report.charts.links import Link, link_diagram
 from linewatt.report.series import plural
 from linewatt.units import format_rate
 
@@ -31,4 +31,4 @@ def published_diagram(published: Published) -> Figure | None:
     unknown = ["the rate of each group", "how many switches there are"]
     unknown += [] if clients else [f"how {published.clients:g} clients are in groups"]
     unknown += [] if paired else [f"which of {plural(ports, 'port')} a group uses"]
-    return diagram(links, "switches", "server", rates_text, f"Not published: {', '.join(unknown)}.")
+    return link_diagram(links, "switches", "server", rates_text, f"Not published: {', '.join(unknown)}.")

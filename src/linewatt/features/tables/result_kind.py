@@ -18,7 +18,7 @@ from linewatt.records import Manifest
 from linewatt.report.kinds import KindComparison
 from linewatt.report.listing import Best, Listed
 from linewatt.report.printing.screen import Screen
-from linewatt.report.section import listed
+from linewatt.report.section import text_lines
 from linewatt.store.read import Result
 
 if TYPE_CHECKING:
@@ -60,13 +60,13 @@ class PublishedKind:
 
     def markdown(self, result: Result) -> Iterator[str]:
         from linewatt.report.printing import markdown
-        from linewatt.report.printing.markdown_report import top
+        from linewatt.report.printing.markdown_report import markdown_top
 
         table_view = view(result)
-        yield from top(None, result, (table_view.caveat, table_view.answer))
+        yield from markdown_top(None, result, (table_view.caveat, table_view.answer))
         for table in table_view.tables:
-            yield from markdown.table(table, 2)
-        yield from markdown.lines(listed("Notes", table_view.notes), 2)
+            yield from markdown.markdown_table(table, 2)
+        yield from markdown.markdown_lines(text_lines("Notes", table_view.notes), 2)
 
     def listed(self, result: Result, heading: Mapping[str, Any]) -> Listed:
         table_view = view(result)

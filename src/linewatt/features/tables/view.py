@@ -26,9 +26,9 @@ from linewatt.model import Provenance
 from linewatt.records import Count
 from linewatt.report.charts.figure import Figure
 from linewatt.report.printing.export import PrintedFlag
-from linewatt.report.provenance import words as sources
+from linewatt.report.provenance import provenance_words as sources
 from linewatt.report.series import plural
-from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
+from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, text_cells
 from linewatt.store.read import Result
 from linewatt.units import MISSING
 
@@ -167,11 +167,12 @@ def _components(result: Result, raw: RawTable, source: str) -> View:
         f"({shares[largest]:.0f} %{f', {word}' if word else ''})."
     )
     shown = [
-        Row(texts(part.name), texts(f"{part.power_w:g}", f"{share:.1f}", part.provenance))
+        Row(text_cells(part.name), text_cells(f"{part.power_w:g}", f"{share:.1f}", part.provenance))
         for part, share in shares.items()
     ]
     total = Row(
-        texts("Sum"), (Cell(f"{components.total_w:g}", strong=True), *texts("100.0", kinds or "measured"))
+        text_cells("Sum"),
+        (Cell(f"{components.total_w:g}", strong=True), *text_cells("100.0", kinds or "measured")),
     )
     note = "Sum of all rows: each is taken for a part of its own, and a row that holds others counts twice."
     heads = (Head("Power", "W"), Head("Share", "%"), Head("From", kind="text"))
@@ -238,8 +239,8 @@ def _size_table(model: PacketEnergy, rows: Sequence[SizeDocument]) -> Table:
     )
     shown = [
         Row(
-            texts(f"{row.packet_size_bytes:g}"),
-            texts(
+            text_cells(f"{row.packet_size_bytes:g}"),
+            text_cells(
                 f"{row.readings}",
                 *map(_FOUR, (row.slope_w_per_gbps, row.base_w, row.packet_nj, row.model_nj)),
             ),
@@ -259,8 +260,8 @@ def _soak(result: Result, raw: RawTable, source: str) -> View:
     summary = soak_summary(raw)
     facts = quantity_facts(summary)
     others = [row.cells for row in raw.rows if row.aligned and row.cells["quantity"] not in _TOLD]
-    rows = [Row(texts(title), texts(value)) for title, value in facts]
-    rows += [Row(texts(row["quantity"]), texts(f"{row['value']} {row['unit']}")) for row in others]
+    rows = [Row(text_cells(title), text_cells(value)) for title, value in facts]
+    rows += [Row(text_cells(row["quantity"]), text_cells(f"{row['value']} {row['unit']}")) for row in others]
     notes = [Note("doubt", f"{flag.evidence}; {flag.advice}", flag.code) for flag in summary.flags]
     facts_by_title = {title: value for title, value in facts if value != MISSING}
     lacking = ", ".join(title for title, _ in facts if title not in facts_by_title)

@@ -82,7 +82,7 @@ def few_words(shown: Sequence[T], all_items: Sequence[T], noun: str) -> str:
 LETTER_PX, _ROW_PX = 6.6, 15
 
 
-def apart(ends: Sequence[tuple[float, int]], px_per_unit: float) -> list[float]:
+def spread_labels(ends: Sequence[tuple[float, int]], px_per_unit: float) -> list[float]:
     """Where names beside the ends of lines stand so that none covers another: about the ends that they name.
 
     ``ends`` has the value of each, the lowest first, and in how many rows its name is.
@@ -97,6 +97,6 @@ def apart(ends: Sequence[tuple[float, int]], px_per_unit: float) -> list[float]:
     return [at - above for at in places]
 
 
-def top_of(rows: Iterable[Row]) -> float:
+def largest_drawn(rows: Iterable[Row]) -> float:
     """The largest value that rows draw, error bars included."""
     return max((max(row["value"], row.get("high", 0.0)) for row in rows), default=0.0)

@@ -82,7 +82,7 @@ def _drawable(value: Any) -> Any:
     return [_drawable(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def drawn(figures: Sequence[Figure], name: str) -> Iterator[DrawnFigure]:
+def draw_figures(figures: Sequence[Figure], name: str) -> Iterator[DrawnFigure]:
     """Figures with their SVG, whose ids begin with ``name``."""
     for number, figure in enumerate(figures, start=1):
         yield DrawnFigure(figure, inline_svg(render_svg(figure.spec), figure, f"{name}-{number}"))

@@ -25,7 +25,7 @@ class Link:
     rate: str = ""
 
 
-def diagram(links: Sequence[Link], between: str, server: str, rate: str, note: str) -> Figure:
+def link_diagram(links: Sequence[Link], between: str, server: str, rate: str, note: str) -> Figure:
     """Groups at the left, what joins them, the server's ports at the right."""
     drawn = list(links)[:MOST_LINKS]
     more = f" {len(links) - len(drawn)} more groups are not drawn." if len(drawn) < len(links) else ""

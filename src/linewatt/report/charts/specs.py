@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from linewatt.report.charts.data import Row, top_of
+from linewatt.report.charts.data import Row, largest_drawn
 
 Spec = dict[str, Any]
 
@@ -258,7 +258,7 @@ def bars(rows: Sequence[Row], titles: Mapping[str, str], encoding: Spec) -> Spec
         panel_rows = [row for row in rows if row["panel"] == name]
         down = labels_down("series", list(dict.fromkeys(row["series"] for row in panel_rows)))
         down["axis"] |= {"minExtent": min(260, 6 * max(map(len, labels)))}
-        places = {"x": amount("value", title, (0, 1.3 * (top_of(panel_rows) or 1.0))), "y": down}
+        places = {"x": amount("value", title, (0, 1.3 * (largest_drawn(panel_rows) or 1.0))), "y": down}
         colour = encoding["color"] if not shown else encoding["color"] | {"legend": None}
         looked = encoding | ({"color": colour} if "field" in colour else {})
         panel = {"width": 360, "height": height, "layer": layers, "encoding": places | looked}
@@ -278,7 +278,7 @@ def grouped_bars(
     present = {name: look for name, look in by_name.items() if any(row.get(field) == name for row in rows)}
     colour = {"color": looks(field, present, {"title": None, "columns": 2})}
     places = {
-        "x": amount("value", title, (0, 1.25 * (top_of(rows) or 1.0))),
+        "x": amount("value", title, (0, 1.25 * (largest_drawn(rows) or 1.0))),
         "y": labels_down("bar", labels) | {"scale": {"domain": labels}},
     }
     stacked = any(row["kind"] == "part" for row in rows)

@@ -44,13 +44,13 @@ from linewatt.report.printing.export import (
     PrintedFlag,
     keyed_case,
     mean_of,
-    numbers,
+    verdict_numbers,
 )
 
 SCHEMA_VERSION = 1
 
 
-def as_document(comparison: Comparison, verdict: Finding) -> dict[str, Any]:
+def comparison_document(comparison: Comparison, verdict: Finding) -> dict[str, Any]:
     """The document of ``compare --json``; values of a response are in the unit that its name ends with."""
     return {
         "schema_version": SCHEMA_VERSION,
@@ -139,7 +139,7 @@ class RowKeys:
 
 
 def _row(row: Row) -> dict[str, Any]:
-    change, row_numbers = row.verdict.change, numbers(row.response, row.verdict)
+    change, row_numbers = row.verdict.change, verdict_numbers(row.response, row.verdict)
     if change is None and (ratio := single_ratio(row)) is not None:
         row_numbers = replace(row_numbers, ratio=ratio)
     row_keys = RowKeys(
@@ -189,7 +189,7 @@ def _flags(pair: Pair) -> dict[str, Any]:
 
 
 def schema() -> Schema:
-    """Of :func:`as_document`."""
+    """Of :func:`comparison_document`."""
     row, flags = keys_of(of_class(RowKeys)), keys_of(of_class(FlagsKeys))
     left_over = {"side": TEXT, "why": TEXT, **keys_of(of_class(LeveledCase))}
     pairs = {"pairs": said(COUNT, "Pairs of hosts that it is over."), **row}
@@ -252,7 +252,7 @@ def _matched(more: Keys, *, without: Collection[str] = ()) -> Schema:
     )
 
 
-def csv_rows(comparison: Comparison) -> list[dict[str, Any]]:
+def comparison_csv_rows(comparison: Comparison) -> list[dict[str, Any]]:
     """Rows of ``compare --csv``: one a case and response."""
     flags = {pair.match: pair for pair in comparison.pairs}
     return [

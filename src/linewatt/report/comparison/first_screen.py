@@ -13,23 +13,23 @@ from linewatt.report.columns import change_figures, response_words
 from linewatt.report.comparison.remarks import difference_lines, heading, lab_words, side_names
 from linewatt.report.comparison.tables import Line as Told
 from linewatt.report.comparison.tables import ResponseTable, single_ratio, tables, tally
-from linewatt.report.comparison.terminal import COLOURS, ENDS
+from linewatt.report.comparison.terminal import COLOUR_BY_EXIT_CODE, ENDING_BY_EXIT_CODE
 from linewatt.report.printing.screen import Block, Entry, Line, Screen
 from linewatt.report.series import plural
 from linewatt.units import first_of
 
 
-def first_screen(comparison: Comparison, verdict: Finding) -> Screen:
+def first_screen_of_comparison(comparison: Comparison, verdict: Finding) -> Screen:
     """The tally of each response, what else differs, and the largest changes."""
     shown = tables(comparison)
-    outcome = f"{ENDS[verdict.exit_code]}: {verdict.words}" if verdict.words else ""
+    outcome = f"{ENDING_BY_EXIT_CODE[verdict.exit_code]}: {verdict.words}" if verdict.words else ""
     tallies = list(_tallies(comparison))
     first = (outcome or (tallies[0] if tallies else "Nothing was compared")).rstrip(".")
     run = comparison.base.single_run
     doubt = "" if run is None or _has_verdicts(comparison) else one_run(run.kind.name)
     *sides, turn = heading(comparison) if not comparison.levels else [*heading(comparison), ""]
     entries = tuple((Line("", prose=words),) for words in tallies)
-    colour = COLOURS[verdict.exit_code] if verdict.words else ""
+    colour = COLOUR_BY_EXIT_CODE[verdict.exit_code] if verdict.words else ""
     blocks = (
         Block("Verdict", entries, outcome, rest="response", least=2, style=f"bold {colour}".strip()),
         Block("What differs", tuple(_differs(comparison)), _surely(comparison), rest="difference"),

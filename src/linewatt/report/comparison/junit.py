@@ -14,15 +14,15 @@ from collections.abc import Sequence
 
 from linewatt.analysis.comparison.compare import Comparison, Finding, asked_for
 from linewatt.foreign import one_line
-from linewatt.report.comparison.remarks import difference_lines, heading, lab_words, names_of
+from linewatt.report.comparison.remarks import difference_lines, heading, lab_words, names_of_cases
 from linewatt.report.comparison.tables import Line, ResponseTable, tables
-from linewatt.report.comparison.terminal import ENDS
+from linewatt.report.comparison.terminal import ENDING_BY_EXIT_CODE
 
 UNMATCHED = "Unmatched"
 _NO_SIGN_OF_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def render(comparison: Comparison, verdict: Finding, fail_on: Sequence[str]) -> str:
+def render_junit(comparison: Comparison, verdict: Finding, fail_on: Sequence[str]) -> str:
     """The document. Nothing was timed for it, so that it has no times."""
     groups = asked_for(fail_on)
     tests = [_test(table, line, groups) for table in tables(comparison) for line in table.lines]
@@ -69,7 +69,7 @@ def _test(table: ResponseTable, line: Line, groups: frozenset[str]) -> ET.Elemen
 
 
 def _unmatched(comparison: Comparison) -> list[ET.Element]:
-    names = names_of([unmatched.case for unmatched in comparison.left_over])
+    names = names_of_cases([unmatched.case for unmatched in comparison.left_over])
     return [
         _skipped(
             _case(UNMATCHED, f"{name}, in {unmatched.side}"), f"only in {unmatched.side}: {unmatched.why}"
@@ -89,7 +89,7 @@ def _skipped(test: ET.Element, why: str) -> ET.Element:
 
 
 def _surroundings(comparison: Comparison, verdict: Finding) -> str:
-    sentences = [f"{ENDS[verdict.exit_code]}: {verdict.words}"] if verdict.words else []
+    sentences = [f"{ENDING_BY_EXIT_CODE[verdict.exit_code]}: {verdict.words}"] if verdict.words else []
     sentences += [*lab_words(comparison), *heading(comparison)]
     sentences += difference_lines(
         [difference for difference in comparison.differences if difference.rank is not None]

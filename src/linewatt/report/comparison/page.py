@@ -13,19 +13,19 @@ from linewatt.analysis.comparison.matching import Matching, Side
 from linewatt.analysis.comparison.rows import METRICS, Options
 from linewatt.report.charts import forest, specs
 from linewatt.report.charts.data import Row
-from linewatt.report.charts.figure import DrawnFigure, Figure, drawn
-from linewatt.report.comparison.first_screen import first_screen
+from linewatt.report.charts.figure import DrawnFigure, Figure, draw_figures
+from linewatt.report.comparison.first_screen import first_screen_of_comparison
 from linewatt.report.comparison.remarks import factor_words, lab_words, lists
 from linewatt.report.comparison.tables import ResponseTable, tables
 from linewatt.report.printing.html import pages_of_files
-from linewatt.report.section import Section, listed
+from linewatt.report.section import Section, text_lines
 
 MOST_ROWS = 60
 """more cases than this are no chart: those that changed most are drawn"""
 _PANEL_PX = 420
 
 
-def render(
+def render_comparison_page(
     comparison: Comparison,
     verdict: Finding,
     section: Section | None = None,
@@ -39,17 +39,19 @@ def render(
         kind="comparison",
         name=_title(comparison),
         complete=True,
-        screen=first_screen(comparison, verdict),
+        screen=first_screen_of_comparison(comparison, verdict),
         sections=sections,
         lab=bool(lab_words(comparison)),
         elsewhere=None,
     )
 
 
-def with_section(a: Side, b: Side, matching: Matching, by: str | None, section: Section) -> str:
+def comparison_page_with_section(
+    a: Side, b: Side, matching: Matching, by: str | None, section: Section
+) -> str:
     """What was measured on both sides, and below it what a feature says of them."""
     comparison = compare(a, b, matching, Options(by, None, tuple(METRICS), ()))
-    return render(comparison, finding(comparison, ()), section)
+    return render_comparison_page(comparison, finding(comparison, ()), section)
 
 
 def _verdicts(comparison: Comparison) -> Iterator[Section]:
@@ -69,7 +71,7 @@ def _verdicts(comparison: Comparison) -> Iterator[Section]:
 
 def _differences(comparison: Comparison) -> Section:
     return Section(
-        "What differs", "differs", notes=tuple(listed(*titled_list) for titled_list in lists(comparison))
+        "What differs", "differs", notes=tuple(text_lines(*titled_list) for titled_list in lists(comparison))
     )
 
 
@@ -82,7 +84,7 @@ def _title(comparison: Comparison) -> str:
 def drawings(shown: Sequence[ResponseTable]) -> list[DrawnFigure | None]:
     """A chart for each table; ``None`` where no row has a change."""
     figures = [_figure(table) for table in shown]
-    drawn_figures = iter(drawn([figure for figure in figures if figure is not None], "comparison"))
+    drawn_figures = iter(draw_figures([figure for figure in figures if figure is not None], "comparison"))
     return [None if figure is None else next(drawn_figures) for figure in figures]
 
 

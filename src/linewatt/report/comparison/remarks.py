@@ -26,11 +26,11 @@ def case_names(comparison: Comparison, *, with_test: bool = True) -> dict[Match,
     """``TCP, h1 → h2, 4 instances`` of each match; behind it its levels where several are compared."""
     matches = [pair.match for pair in comparison.pairs]
     compared = {comparison.options.by} if comparison.levels else set()
-    named = names_of([match.base for match in matches], compared if with_test else compared | {"test"})
+    named = names_of_cases([match.base for match in matches], compared if with_test else compared | {"test"})
     return {match: name + level_words(comparison, match) for match, name in zip(matches, named, strict=True)}
 
 
-def names_of(cases: Sequence[Case | Task], without: Collection[str | None] = ()) -> list[str]:
+def names_of_cases(cases: Sequence[Case | Task], without: Collection[str | None] = ()) -> list[str]:
     """``TCP, h1 → h2, 4 instances``; ``soak of 48 h, 300 users on 96 clients, server dut``.
 
     Of a case ``without`` such parts.
@@ -205,7 +205,7 @@ def _refused(comparison: Comparison) -> list[str]:
 def _unmatched(comparison: Comparison) -> list[str]:
     """Cases without a partner, side by side and reason by reason."""
     place = f"at {comparison.options.by}" if comparison.levels else "in"
-    named = names_of([unmatched.case for unmatched in comparison.left_over])
+    named = names_of_cases([unmatched.case for unmatched in comparison.left_over])
     groups: dict[tuple[str, str], list[str]] = {}
     for unmatched, name in zip(comparison.left_over, named, strict=True):
         groups.setdefault((unmatched.side, unmatched.why), []).append(name)

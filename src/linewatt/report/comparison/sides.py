@@ -53,7 +53,7 @@ def _shape() -> TypeAdapter[Kept]:
     return TypeAdapter(Kept)
 
 
-def kept(path: Path) -> Kept:
+def kept_side(path: Path) -> Kept:
     """Of a stored result. Raises StoreError naming the damaged file."""
 
     def made() -> Kept:

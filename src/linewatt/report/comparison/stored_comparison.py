@@ -80,14 +80,14 @@ def run_kind_of(loaded: Loaded, by: str | None) -> RunKind | None:
     return kind
 
 
-def compared(loaded: Loaded, options: Options, base: str | tuple[str, str] | None = None) -> Comparison:
+def compare_stored(loaded: Loaded, options: Options, base: str | tuple[str, str] | None = None) -> Comparison:
     """``base`` is a level of one result, or the two hosts of it that are compared.
 
     Raises InvalidInput for what cannot be compared.
     """
     if run_kind_of(loaded, options.by):
         return _of_tasks(loaded, options)
-    a, b, matching = matched(loaded, options.by, base)
+    a, b, matching = match_stored(loaded, options.by, base)
     return compare_sides(a, b, matching, options)
 
 
@@ -99,7 +99,7 @@ def _of_tasks(loaded: Loaded, options: Options) -> Comparison:
     return compare_sides(sides[0], sides[1], match_tasks(sides[0], sides[1], options.allowed), options)
 
 
-def matched(
+def match_stored(
     loaded: Loaded, by: str | None, base: str | tuple[str, str] | None = None
 ) -> tuple[Side, Side, Matching]:
     """Which cases go together: of two results, of levels of one, or of two hosts of it.

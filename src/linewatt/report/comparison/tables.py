@@ -19,8 +19,8 @@ from linewatt.model import Case
 from linewatt.report.columns import cell_of
 from linewatt.report.comparison.remarks import case_names, level_words, side_names
 from linewatt.report.printing.export import p_text
-from linewatt.report.provenance import legend, mark
-from linewatt.report.provenance import words as sources
+from linewatt.report.provenance import provenance_legend, provenance_mark
+from linewatt.report.provenance import provenance_words as sources
 from linewatt.report.series import hostless_labels, plural, test_title
 from linewatt.report.table import Cell, Head, RowGroup, Table, legend_notes
 from linewatt.report.table import Row as TableRow
@@ -44,7 +44,9 @@ class Line:
     @property
     def words(self) -> str:
         """The verdict, marked unless its watts were measured."""
-        return _marked(self.row.verdict.words, mark(self.row.provenance) if self.row.verdict.change else None)
+        return _marked(
+            self.row.verdict.words, provenance_mark(self.row.provenance) if self.row.verdict.change else None
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ class ResponseTable:
         )
 
     def _row(self, line: Line, *, flagged: bool) -> TableRow:
-        row, sure = line.row, mark(line.row.provenance)
+        row, sure = line.row, provenance_mark(line.row.provenance)
         change = row.verdict.change
         shuffled = None if change is None else change.permutation_p
         cells = [
@@ -140,7 +142,7 @@ def _table(
     flags: dict[Match, str],
 ) -> ResponseTable:
     means = [estimate.mean for row in rows for estimate in (row.base, row.other) if estimate is not None]
-    unit = unit_of(response, means)
+    unit = unit_of_response(response, means)
     title = _with_scopes(response.title, rows)
     test, *further_tests = dict.fromkeys(test_title(_test(row)) for row in rows)
     several = bool(further_tests)
@@ -162,7 +164,7 @@ def _table(
 def _task_table(comparison: Comparison, name: str, title: str) -> ResponseTable:
     lines = []
     for row in comparison.rows:
-        unit = unit_of(
+        unit = unit_of_response(
             row.response, [estimate.mean for estimate in (row.base, row.other) if estimate is not None]
         )
         heading = _with_scopes(row.response.title, [row])
@@ -181,7 +183,14 @@ def _made(
     kinds = [line.row.provenance for line in lines]
     counted = tally([line.row for line in lines if line.row.pairs == 1])
     return ResponseTable(
-        name, title, side_names(comparison), tuple(lines), counted, sources(kinds), legend(kinds), unit
+        name,
+        title,
+        side_names(comparison),
+        tuple(lines),
+        counted,
+        sources(kinds),
+        provenance_legend(kinds),
+        unit,
     )
 
 
@@ -200,7 +209,7 @@ def _over_pairs(comparison: Comparison, row: Row, *, with_test: bool) -> str:
     return ", ".join(text for text in parts if text) + level_words(comparison, row.match)
 
 
-def unit_of(response: Response, means: Sequence[float]) -> Unit:
+def unit_of_response(response: Response, means: Sequence[float]) -> Unit:
     """The unit in which means of a response are shown, one for all."""
     return response.units[0] if max(means, default=0.0) >= BPS_PER_GBPS else response.units[-1]
 

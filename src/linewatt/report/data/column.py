@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A column of the views that ``linewatt sql`` and Parquet files have: name, type, unit, meaning. Pure.
 
-Names, types and units are a contract: :data:`SCHEMA_VERSION` counts up when one of them changes or goes. New
-columns may come at the end of a view at any time.
+Names, types and units are a contract: :data:`VIEWS_SCHEMA_VERSION` counts up when one of them changes or
+goes. New columns may come at the end of a view at any time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from linewatt.errors import StoreError
 
-SCHEMA_VERSION = 1
+VIEWS_SCHEMA_VERSION = 1
 
 Type = Literal["VARCHAR", "DOUBLE", "BIGINT", "BOOLEAN"]
 Cell = str | float | int | bool | None

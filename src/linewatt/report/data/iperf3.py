@@ -31,7 +31,7 @@ _JITTER = "jitter_ms"
 """of several streams the mean, as iperf3 itself has it"""
 
 
-def why_not(trial: Trial) -> str | None:
+def why_no_iperf3_document(trial: Trial) -> str | None:
     """Why a trial has no such document; None: it has."""
     if trial.status != "done":
         return "failed"
@@ -43,8 +43,8 @@ def why_not(trial: Trial) -> str | None:
     return None
 
 
-def document(result: Result, trial: Trial) -> dict[str, Any]:
-    """That of a trial which :func:`why_not` has nothing against.
+def iperf3_document(result: Result, trial: Trial) -> dict[str, Any]:
+    """That of a trial which :func:`why_no_iperf3_document` has nothing against.
 
     Raises StoreError for damaged output.
     """

@@ -24,7 +24,7 @@ from linewatt.model import ENDS, Case, Role
 from linewatt.report.columns import provenance_of
 from linewatt.report.kinds import result_kind
 from linewatt.report.series import setting_text
-from linewatt.report.trials.digest import Digest, digest
+from linewatt.report.trials.digest import Digest, digest_of
 from linewatt.report.trials.searches.searches import certain, goal_name
 from linewatt.store.read import Result
 
@@ -105,14 +105,14 @@ def _escaped(text: str) -> str:
     return text.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
 
 
-def text(result: Result) -> str:
+def openmetrics_text(result: Result) -> str:
     """The whole. Raises InvalidInput for what has no cases."""
     if kind := result_kind(result.manifest):
         raise InvalidInput(
             f"--format openmetrics: {result.id} is {kind.noun(result.manifest)}, without cases; "
             "JSON has all of it"
         )
-    view, families = digest(result), _Families()
+    view, families = digest_of(result), _Families()
     about = {"result": result.id, "campaign": result.manifest.name or ""}
     _add_result(families, view, about)
     for summary in view.summaries:

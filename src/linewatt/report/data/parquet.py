@@ -9,13 +9,13 @@ from pathlib import Path
 
 from linewatt.errors import InvalidInput
 from linewatt.report.data import database
-from linewatt.report.data.column import SCHEMA_VERSION
+from linewatt.report.data.column import VIEWS_SCHEMA_VERSION
 from linewatt.report.data.views import VIEWS, Source
 from linewatt.report.kinds import result_kind
 from linewatt.store.read import Result
 
 
-def table(result: Result, *, trials: bool = False) -> bytes:
+def parquet_table(result: Result, *, trials: bool = False) -> bytes:
     """A row a case, or with ``trials`` a row a trial; zstd. Its key ``linewatt`` says version and result.
 
     Raises InvalidInput for what has neither.
@@ -25,7 +25,7 @@ def table(result: Result, *, trials: bool = False) -> bytes:
             f"--format parquet: {result.id} is {kind.noun(result.manifest)}, without cases and trials"
         )
     view = VIEWS["trials" if trials else "cases"]
-    about = {"schema_version": SCHEMA_VERSION, "view": view.name, "result": result.id}
+    about = {"schema_version": VIEWS_SCHEMA_VERSION, "view": view.name, "result": result.id}
     connection = database.opened()
     try:
         database.make_table(

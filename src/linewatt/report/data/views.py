@@ -25,7 +25,7 @@ from linewatt.report.data.result_columns import (
 )
 from linewatt.report.data.trial_columns import end_columns, rows_of_ends, rows_of_trials, trial_columns
 from linewatt.report.kinds import result_kind
-from linewatt.report.trials.digest import Digest, digest
+from linewatt.report.trials.digest import Digest, digest_of
 from linewatt.store.cache import remembered_of_result
 from linewatt.store.read import Result, load_result
 
@@ -47,7 +47,7 @@ class Source:
     @cached_property
     def digest(self) -> Digest:
         """Raises StoreError."""
-        return digest(self.result)
+        return digest_of(self.result)
 
 
 @dataclass(frozen=True)

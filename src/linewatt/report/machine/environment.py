@@ -18,7 +18,7 @@ from linewatt.records import Connection, Host, Idle, IdleHost
 from linewatt.report.machine.connections import connection_text
 from linewatt.report.section import Section
 from linewatt.report.series import plural
-from linewatt.report.table import Cell, Head, Row, RowGroup, Table, texts
+from linewatt.report.table import Cell, Head, Row, RowGroup, Table, text_cells
 from linewatt.units import MISSING, format_rate, format_significant, ghz_from_hz, percent_from_cores
 
 _WRITTEN = {
@@ -52,7 +52,7 @@ class FactGroup:
         return sum(row.differs for row in self.rows)
 
 
-def environment(
+def environment_groups(
     hosts: Mapping[str, Host], idle: Idle | None = None, connections: Mapping[str, Connection] | None = None
 ) -> tuple[FactGroup, ...]:
     """Groups of facts, hosts in columns: the campaign's settings, what was read, the idle window, and the
@@ -228,9 +228,9 @@ def _intro(differing: int, hosts: int) -> str:
 
 
 def _fact_row(row: FactRow, group: str) -> Row:
-    return Row((Cell(f"{group}{row.name}"),), texts(*row.values), style="differs" if row.differs else "")
+    return Row((Cell(f"{group}{row.name}"),), text_cells(*row.values), style="differs" if row.differs else "")
 
 
 def _unread(group: FactGroup) -> tuple[Row, ...]:
-    unread_row = Row(texts("known of no host"), texts(", ".join(group.unread)), style="unread")
+    unread_row = Row(text_cells("known of no host"), text_cells(", ".join(group.unread)), style="unread")
     return (unread_row,) if group.unread else ()

@@ -58,7 +58,7 @@ class Identity(Versioned):
     """The file whose figures these are; null where linewatt measured them."""
 
 
-def identity(result: Result) -> Identity:
+def identity_of_result(result: Result) -> Identity:
     """Of a result."""
     manifest = result.manifest
     return Identity(
@@ -215,7 +215,7 @@ class Numbers:
     """The verdict in words, with its numbers."""
 
 
-def numbers(response: Response, verdict: Verdict | None) -> Numbers:
+def verdict_numbers(response: Response, verdict: Verdict | None) -> Numbers:
     """Those of a verdict, as far as there is one."""
     change = None if verdict is None else verdict.change
     changes = _NOTHING if change is None else (change.value, change.low, change.high)

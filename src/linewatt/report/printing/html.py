@@ -21,13 +21,13 @@ from linewatt.errors import StoreError
 from linewatt.records import Host
 from linewatt.report.campaign_text import campaign_text, campaign_title
 from linewatt.report.glossary import GLOSSARY, LEVEL_GLOSSARY, POWER_GLOSSARY, interval_entry
-from linewatt.report.machine.environment import environment, environment_section
+from linewatt.report.machine.environment import environment_groups, environment_section
 from linewatt.report.machine.map import machine_maps
 from linewatt.report.printing.export import when
 from linewatt.report.printing.page_rows import marks_html, rows_html
 from linewatt.report.printing.saving import save_figure, save_table
 from linewatt.report.series import plural
-from linewatt.report.trials.answer.first_screen import first_screen
+from linewatt.report.trials.answer.first_screen import first_screen_of_trials
 from linewatt.report.trials.caveats import caveats, progress
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.repeats import repeats_lines
@@ -42,10 +42,10 @@ LARGE = 2 << 20
 """characters of a page from which a browser lays out only what is in sight"""
 
 
-def render(view: Digest, pages: Environment | None = None) -> str:
+def render_html(view: Digest, pages: Environment | None = None) -> str:
     """The whole page; ``pages`` are templates of a server in place of those of a file."""
     results, details, trials = page_sections(view)
-    return page(
+    return html_page(
         "report.html.j2",
         view.result,
         view.hosts,
@@ -59,7 +59,7 @@ def render(view: Digest, pages: Environment | None = None) -> str:
         progress=progress(view),
         repeats=repeats_lines(view.result),
         caveats=caveats(view),
-        screen=first_screen(view),
+        screen=first_screen_of_trials(view),
         marks=view.marks,
         results=results,
         details=details,
@@ -74,7 +74,7 @@ def render(view: Digest, pages: Environment | None = None) -> str:
     )
 
 
-def page(
+def html_page(
     template: str,
     result: Result,
     hosts: Mapping[str, Host],
@@ -98,7 +98,7 @@ def page(
             created=when(manifest.created_s),
             lab=any(host.lab for host in hosts.values()),
             environment=environment_section(
-                environment(hosts, values.pop("idle", None), result.connections), hosts
+                environment_groups(hosts, values.pop("idle", None), result.connections), hosts
             ),
             **values,
         )
@@ -124,7 +124,7 @@ def _glossary(*, power: bool, levels: bool, fewest_runs: int) -> tuple[tuple[str
     return GLOSSARY + interval + (POWER_GLOSSARY if power else ()) + (LEVEL_GLOSSARY if levels else ())
 
 
-def write(target: Path, page: str | bytes, mode: int | None = None) -> None:
+def write_page(target: Path, page: str | bytes, mode: int | None = None) -> None:
     """Write the page so that it is there whole or not at all. Raises StoreError."""
     try:
         durable.write_whole(target, page if isinstance(page, bytes) else page.encode(), mode)

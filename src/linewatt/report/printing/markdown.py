@@ -43,7 +43,7 @@ def _fence(text: str, min_ticks: int) -> str:
     return "`" * max(min_ticks, 1 + max(map(len, re.findall("`+", text)), default=0))
 
 
-def table(data_table: Table, level: int = 3) -> Iterator[str]:
+def markdown_table(data_table: Table, level: int = 3) -> Iterator[str]:
     """A table under its title, and what is to be known of it."""
     if data_table.title:
         source = f" ({plain(data_table.provenance)})" if data_table.provenance else ""
@@ -104,7 +104,7 @@ def notes(listed_notes: Sequence[Note]) -> Iterator[str]:
         yield ""
 
 
-def lines(line_list: Lines, level: int = 3) -> Iterator[str]:
+def markdown_lines(line_list: Lines, level: int = 3) -> Iterator[str]:
     """A list under its heading."""
     if line_list.title and line_list.notes:
         yield from (f"{'#' * level} {plain(line_list.title)}", "")
@@ -114,14 +114,16 @@ def lines(line_list: Lines, level: int = 3) -> Iterator[str]:
         yield from notes(line_list.notes)
 
 
-def section(page_section: Section, level: int = 2) -> Iterator[str]:
+def markdown_section(page_section: Section, level: int = 2) -> Iterator[str]:
     """A section: what of it is words and numbers; figures are on the page."""
     if not (page_section.tables or page_section.intro or any(note.notes for note in page_section.notes)):
         return
     yield from (f"{'#' * level} {plain(page_section.title)}", "")
     yield from chain.from_iterable((plain(paragraph), "") for paragraph in page_section.intro)
-    yield from chain.from_iterable(table(section_table, level + 1) for section_table in page_section.tables)
-    yield from chain.from_iterable(lines(note, level + 1) for note in page_section.notes)
+    yield from chain.from_iterable(
+        markdown_table(section_table, level + 1) for section_table in page_section.tables
+    )
+    yield from chain.from_iterable(markdown_lines(note, level + 1) for note in page_section.notes)
 
 
 def screen(first_screen: Screen, level: int = 2, rest_place: str = BELOW) -> Iterator[str]:
@@ -136,12 +138,14 @@ def screen(first_screen: Screen, level: int = 2, rest_place: str = BELOW) -> Ite
         yield from (f"**{TRUST}?** {plain(first_screen.trust)}", "")
     doubts = (replace(block, title="", remark="") for block in first_screen.blocks if block.title == TRUST)
     yield from chain.from_iterable(
-        lines(page_list, level + 1) for page_list in page_lists(doubts, rest_place)
+        markdown_lines(page_list, level + 1) for page_list in page_lists(doubts, rest_place)
     )
     yield from chain.from_iterable(
-        lines(listed_lines, level + 1) for listed_lines in first_screen.listed(rest_place)
+        markdown_lines(listed_lines, level + 1) for listed_lines in first_screen.listed(rest_place)
     )
-    yield from chain.from_iterable(table(screen_table, level + 1) for screen_table in first_screen.tables)
+    yield from chain.from_iterable(
+        markdown_table(screen_table, level + 1) for screen_table in first_screen.tables
+    )
 
 
 def more(commands: Iterable[str]) -> Iterator[str]:

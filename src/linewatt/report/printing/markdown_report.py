@@ -9,54 +9,54 @@ from itertools import chain
 from linewatt import __version__
 from linewatt.report.campaign_text import campaign_text, campaign_title
 from linewatt.report.kinds import result_kind
-from linewatt.report.machine.environment import environment, environment_section
+from linewatt.report.machine.environment import environment_groups, environment_section
 from linewatt.report.printing import markdown
 from linewatt.report.printing.screen import Screen
-from linewatt.report.section import listed
-from linewatt.report.trials.answer.first_screen import first_screen
+from linewatt.report.section import text_lines
+from linewatt.report.trials.answer.first_screen import first_screen_of_trials
 from linewatt.report.trials.caveats import caveats
-from linewatt.report.trials.digest import Digest, digest
+from linewatt.report.trials.digest import Digest, digest_of
 from linewatt.report.trials.sections import page_sections
 from linewatt.store.read import Result
 
 
-def first(result: Result) -> str | None:
+def markdown_first_screen(result: Result) -> str | None:
     """The first screen alone; None where there is none."""
     kind = result_kind(result.manifest)
-    screen = first_screen(digest(result)) if kind is None else kind.first_screen(result)
+    screen = first_screen_of_trials(digest_of(result)) if kind is None else kind.first_screen(result)
     if screen is None:
         return None
     return markdown.document([*markdown.screen(screen, rest_place=screen.full), *markdown.more(screen.more)])
 
 
-def render(result: Result) -> str:
+def render_markdown(result: Result) -> str:
     """All of it."""
     return markdown.document([*_parts(result), *_campaign(result)])
 
 
 def _parts(result: Result) -> Iterator[str]:
     kind = result_kind(result.manifest)
-    return _of_trials(digest(result)) if kind is None else kind.markdown(result)
+    return _of_trials(digest_of(result)) if kind is None else kind.markdown(result)
 
 
 def _of_trials(view: Digest) -> Iterator[str]:
-    yield from top(first_screen(view), view.result, caveats(view))
+    yield from markdown_top(first_screen_of_trials(view), view.result, caveats(view))
     results, details, trials = page_sections(view)
-    yield from chain.from_iterable(map(markdown.section, results))
+    yield from chain.from_iterable(map(markdown.markdown_section, results))
     yield from markdown.findings(view.notes)
-    yield from chain.from_iterable(map(markdown.section, details))
+    yield from chain.from_iterable(map(markdown.markdown_section, details))
     if view.failed:
         why = (
             f"Trial {trial.number} ({view.describe(trial.case)}): {trial.reason or 'no reason recorded'}"
             for trial in view.failed
         )
-        yield from markdown.lines(listed("Failed trials", why), 2)
-    fact_groups = environment(view.hosts, view.result.idle_before, view.result.connections)
-    yield from markdown.section(environment_section(fact_groups, view.hosts))
-    yield from markdown.section(trials)
+        yield from markdown.markdown_lines(text_lines("Failed trials", why), 2)
+    fact_groups = environment_groups(view.hosts, view.result.idle_before, view.result.connections)
+    yield from markdown.markdown_section(environment_section(fact_groups, view.hosts))
+    yield from markdown.markdown_section(trials)
 
 
-def top(screen: Screen | None, result: Result, caveats_of_result: Iterable[str]) -> Iterator[str]:
+def markdown_top(screen: Screen | None, result: Result, caveats_of_result: Iterable[str]) -> Iterator[str]:
     """How it begins: with its first screen, or else its name and what must be known before any number."""
     if screen is not None:
         yield from markdown.screen(screen, 1)

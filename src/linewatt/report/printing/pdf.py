@@ -21,7 +21,7 @@ _ARGUMENTS = (
 )
 
 
-def browser() -> str:
+def find_browser() -> str:
     """The browser that prints. Raises InvalidInput where there is none."""
     named = os.environ.get("LINEWATT_CHROMIUM")
     program_names = (named,) if named else NAMES
@@ -35,7 +35,7 @@ def browser() -> str:
     return program
 
 
-def printed(page: str, program: str) -> bytes:
+def print_pdf(page: str, program: str) -> bytes:
     """The page on paper, with all that is folded opened. Raises StoreError."""
     with tempfile.TemporaryDirectory(prefix="linewatt-pdf-") as directory:
         source, target = Path(directory, "page.html"), Path(directory, "page.pdf")

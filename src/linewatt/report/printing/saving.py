@@ -45,7 +45,9 @@ def save_table(table: Table) -> Markup:
         )
     links = [_link(table.title, "csv", "text/csv", csv_text(table))]
     if len(table.rows) <= MOST_ROWS:
-        links.append(_link(table.title, "md", "text/markdown", markdown.document(markdown.table(table))))
+        links.append(
+            _link(table.title, "md", "text/markdown", markdown.document(markdown.markdown_table(table)))
+        )
     return _links(links)
 
 

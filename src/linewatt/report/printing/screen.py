@@ -106,7 +106,7 @@ class Screen:
 _MARKS = "▁▂▃▄▅▆▇█"
 
 
-def curve(values: Iterable[float | None], top: float) -> str:
+def sparkline(values: Iterable[float | None], top: float) -> str:
     """A mark a value, from 0 to ``top`` above 0; nothing where there is none."""
     return "".join(" " if value is None else _MARKS[int(7 * value / top)] for value in values)
 
@@ -156,7 +156,7 @@ def _more_on_page(block: Block, rest_place: str) -> tuple[Note, ...]:
     )
 
 
-def text(screen: Screen, width: int | None) -> Text:
+def screen_text(screen: Screen, width: int | None) -> Text:
     """The screen for a terminal of ``width`` columns, ``None`` for one without an end."""
     shown = Text()
     for at, (line, style) in enumerate(fitted(screen, width or 100_000)):

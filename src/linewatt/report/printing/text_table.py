@@ -67,7 +67,7 @@ class TextColumn:
         return min(self.width, _KEY if self.key else max(_PROSE, min(self.longest_word, _MOST_WORD)))
 
 
-def render(table: Table, width: int | None) -> RenderableType:
+def render_table(table: Table, width: int | None) -> RenderableType:
     """A table under its title, and what is to be known of it; ``width`` is the terminal's, if any."""
     title = f"{table.title}{_sources(table)}"
     columns, without = fitting(text_columns(table), width)
@@ -76,7 +76,7 @@ def render(table: Table, width: int | None) -> RenderableType:
         label, *others = text_columns(table)
         labels = {at: text for at, text in enumerate(label.cells) if text}
         columns, without = fitting(others, width)
-    parts = split(columns, width)
+    parts = split_columns(columns, width)
     return Group(
         *([Text(one_line(title), style="bold")] if title else []),
         *(
@@ -186,7 +186,7 @@ def _beside(
     return placed
 
 
-def split(columns: Sequence[TextColumn], width: int | None) -> list[list[TextColumn]]:
+def split_columns(columns: Sequence[TextColumn], width: int | None) -> list[list[TextColumn]]:
     """Columns in portions that fit ``width``, key columns in each; a portion has at least one other."""
     keys = [column for column in columns if column.key]
     others = [column for column in columns if not column.key]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from linewatt.model import ENDS, METHOD
 from linewatt.records import Host
 from linewatt.report.printing.screen import hosts_words
-from linewatt.report.provenance import words as sources
+from linewatt.report.provenance import provenance_words as sources
 from linewatt.report.series import OF_RING, plural
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.repeats import repeats_phrases
@@ -77,7 +77,7 @@ def caveats(view: Digest) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def in_short(view: Digest) -> tuple[str, ...]:
+def short_caveats(view: Digest) -> tuple[str, ...]:
     """The same caveats in few words, for the first screen."""
     phrases = []
     result, source = view.result, view.result.imported_from

@@ -23,7 +23,7 @@ from linewatt.json_document import document_of, fill
 from linewatt.model import ENDS, Case, Provenance, Role
 from linewatt.records import Count
 from linewatt.report.printing.export import KeyedCase, MeanKeys, keyed_case_of, mean_of
-from linewatt.report.provenance import legend, mark
+from linewatt.report.provenance import provenance_legend, provenance_mark
 from linewatt.report.series import plural, test_title
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, legend_notes
 from linewatt.report.trials.digest import Digest
@@ -135,7 +135,7 @@ class DetailGroup:
 def layout(block: DetailBlock) -> Layout:
     """A block as it is shown. Pure: everything about its looks is decided here."""
     rate, per = _units(block.case.test)
-    sure = mark(block.provenance)
+    sure = provenance_mark(block.provenance)
     scope = SCOPE_WORDS.get(block.power_scope or "", "")
     direction = "received" if block.role == "receiver" else "sent"
     if block.case.ends_do_both:
@@ -211,7 +211,7 @@ def _group(test: str, blocks: Sequence[DetailBlock], view: Digest) -> DetailGrou
         test=test,
         cases=tuple(_case(case, case_blocks, view) for case, case_blocks in cases.items()),
         notes=(
-            *legend_notes(legend(block.provenance for block in blocks)),
+            *legend_notes(provenance_legend(block.provenance for block in blocks)),
             *absences(_lacks(blocks, view.labels), len(blocks)),
         ),
     )
@@ -300,7 +300,7 @@ class EndDocument:
     """The figures as people see them."""
 
 
-def as_documents(blocks: Sequence[DetailBlock]) -> list[dict[str, Any]]:
+def detail_documents(blocks: Sequence[DetailBlock]) -> list[dict[str, Any]]:
     """The blocks as ``show --detail --json`` has them, SI; ``shown`` are the figures that people see."""
     return [document_of(_document(block)) for block in blocks]
 

@@ -31,7 +31,7 @@ from linewatt.records import Count, Host
 from linewatt.report.columns import power_reasons
 from linewatt.report.findings import FindingNote, Marks, finding_notes, marks_of
 from linewatt.report.machine.environment import cores_are
-from linewatt.report.printing.export import CaseKeys, Identity, case_keys, case_of, identity
+from linewatt.report.printing.export import CaseKeys, Identity, case_keys, case_of, identity_of_result
 from linewatt.report.series import (
     TestGroup,
     by_test,
@@ -134,7 +134,7 @@ def _of_campaign(result: Result) -> Iterator[Flag]:
     yield from meter_flags(result.meters, result.idle, result.trials)
 
 
-def digest(result: Result) -> Digest:
+def digest_of(result: Result) -> Digest:
     """Summaries and flag notes of a result."""
     all_summaries, knees = summarise(result.trials), instance_searches_of(result)
     summaries = with_search_flags([summary for summary in all_summaries if not summary.case.search], knees)
@@ -160,7 +160,7 @@ def digest(result: Result) -> Digest:
     )
 
 
-def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
+def digest_document(view: Digest, *, trials: bool = False) -> dict[str, Any]:
     """The document of ``show --json``: heading, cases, flags, failed trials; every trial when asked."""
     keys = level_keys(view.levels)
     document = {
@@ -249,7 +249,7 @@ class Heading:
 def heading(view: Digest) -> dict[str, Any]:
     """As :class:`Heading` has it, and how many further trials there are of each kind."""
     heading_document = Heading(
-        identity=identity(view.result),
+        identity=identity_of_result(view.result),
         complete=view.result.complete,
         soak=view.result.is_soak,
         trials_planned=view.planned,

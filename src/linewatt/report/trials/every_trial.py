@@ -8,13 +8,13 @@ from dataclasses import replace
 
 from linewatt.analysis.metrics.cpu_shares import no_end
 from linewatt.model import ENDS, EndResult, Role, Trial
-from linewatt.report.provenance import mark
+from linewatt.report.provenance import provenance_mark
 from linewatt.report.series import plural
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table
 from linewatt.report.trials.digest import Digest, system_power
 from linewatt.units import MISSING, format_percent, format_rate, format_seconds, percent_from_cores
 
-TITLE = "Every trial"
+EVERY_TRIAL_TITLE = "Every trial"
 
 
 def trials_table(view: Digest, *, power: bool, limit: int | None = None) -> Table:
@@ -49,7 +49,7 @@ def trials_table(view: Digest, *, power: bool, limit: int | None = None) -> Tabl
     trial_count = len(view.result.trials)
     csv = f"'linewatt show {view.result.id} --csv --trials' has the other {trial_count - len(shown):,}"
     return Table(
-        TITLE,
+        EVERY_TRIAL_TITLE,
         (Head("Trial"),),
         tuple(heads),
         (RowGroup("", rows),),
@@ -99,4 +99,8 @@ def _cpu(end: EndResult | None) -> Cell:
 def _watts(end: EndResult | None) -> Cell:
     """The system's power, marked unless measured; ``–`` when unknown."""
     total = system_power(end)
-    return Cell(MISSING) if total is None else Cell(f"{total.power_w:,.1f} W", mark=mark(total.provenance))
+    return (
+        Cell(MISSING)
+        if total is None
+        else Cell(f"{total.power_w:,.1f} W", mark=provenance_mark(total.provenance))
+    )

@@ -6,7 +6,7 @@ from __future__ import annotations
 from linewatt.analysis.cases.detail import detail_blocks
 from linewatt.analysis.cases.flows import with_flows
 from linewatt.report.charts.data import runs_of
-from linewatt.report.charts.figure import drawn
+from linewatt.report.charts.figure import draw_figures
 from linewatt.report.section import Section
 from linewatt.report.trials.charts.over_time import over_time_figures
 from linewatt.report.trials.detail import detail_groups
@@ -27,7 +27,7 @@ def trial_sections(view: Digest) -> list[Section]:
         *(level_table(level_case, view.marks) for level_case in level_cases(view.levels)),
         *(power_table(power_case, view.marks) for power_case in power_cases(view.groups)),
     )
-    figures = drawn(over_time_figures(view, runs_of(with_flows(trials))), "time-figure")
+    figures = draw_figures(over_time_figures(view, runs_of(with_flows(trials))), "time-figure")
     sections = (
         Section("What it measured", "measured", tables),
         Section("Over time", "time", figures=tuple(figures)),

@@ -38,7 +38,7 @@ from linewatt.report.trials.settings.scalability import case_row_schema
 
 
 def schema() -> Schema:
-    """Of :func:`linewatt.report.trials.digest.as_json`, with all that options of ``show`` add."""
+    """Of :func:`linewatt.report.trials.digest.digest_document`, with all that options of ``show`` add."""
     case = {
         **case_row_schema(),
         **keys_of(of_class(levels.LevelKeys)),

@@ -10,9 +10,9 @@ from linewatt.analysis.cases.detail import DetailBlock, detail_blocks
 from linewatt.analysis.cases.flows import with_flows
 from linewatt.core.feature import feature_functions
 from linewatt.report.charts.data import Runs, runs_of
-from linewatt.report.charts.figure import Figure, drawn
+from linewatt.report.charts.figure import Figure, draw_figures
 from linewatt.report.machine.environment import core_words
-from linewatt.report.section import Lines, Section, listed
+from linewatt.report.section import Lines, Section, text_lines
 from linewatt.report.series import plural
 from linewatt.report.table import Note
 from linewatt.report.trials.answer.limits import limit_notes
@@ -28,7 +28,7 @@ from linewatt.report.trials.charts.power import level_figures, power_figures
 from linewatt.report.trials.charts.searches import search_figures
 from linewatt.report.trials.detail import detail_groups
 from linewatt.report.trials.digest import Digest
-from linewatt.report.trials.every_trial import TITLE as EVERY_TRIAL
+from linewatt.report.trials.every_trial import EVERY_TRIAL_TITLE as EVERY_TRIAL
 from linewatt.report.trials.every_trial import trials_table
 from linewatt.report.trials.ports import port_table
 from linewatt.report.trials.power.feature_notes import feature_power_notes
@@ -65,7 +65,7 @@ def page_sections(view: Digest) -> tuple[list[Section], list[Section], Section]:
     overview = overview_figures(view.groups, runs)
     overview_names = {figure.name for figure in overview}
     others_of_cases = [figure for figure in figures(view.groups, runs) if figure.name not in overview_names]
-    charts = Section("Figures", "figures", figures=tuple(drawn(others_of_cases, "figure")))
+    charts = Section("Figures", "figures", figures=tuple(draw_figures(others_of_cases, "figure")))
     others = (
         _matrix(view, blocks, runs),
         _ports(view, chosen),
@@ -91,7 +91,7 @@ def _overview(view: Digest, charts: Sequence[Figure]) -> Section:
     return Section(
         "Against instances",
         "overview",
-        figures=tuple(drawn(charts, "overview-figure")),
+        figures=tuple(draw_figures(charts, "overview-figure")),
         intro=overview_words(view.groups, charts),
         nav="Charts",
         small_figures=True,
@@ -120,7 +120,7 @@ def _scalability(view: Digest, chosen: Selection) -> Section:
         "Scalability",
         "scalability",
         tuple(tables),
-        notes=(listed("", cores), Lines("What limits each case", tuple(limits))),
+        notes=(text_lines("", cores), Lines("What limits each case", tuple(limits))),
         intro=_scalability_words(view, chosen.words if in_pairs else ()),
         elsewhere=True,
     )
@@ -144,7 +144,7 @@ def _matrix(view: Digest, blocks: Sequence[DetailBlock], runs: Runs) -> Section:
         "Every pair of hosts" if pairs else "Networks side by side" if several else "Pairs of hosts",
         "matrix",
         tuple(tables),
-        tuple(drawn(charts, "matrix-figure")),
+        tuple(draw_figures(charts, "matrix-figure")),
         nav="Networks" if several and not pairs else "Pairs of hosts",
         elsewhere=True,
     )
@@ -158,7 +158,7 @@ def _effects(view: Digest) -> Section:
         EFFECTS,
         "effects",
         effects.tables,
-        tuple(drawn(effect_figures(effects), "effect-figure")),
+        tuple(draw_figures(effect_figures(effects), "effect-figure")),
         intro=(
             "What each level of a factor changes against its base; runs are the unit. An effect counts when "
             "it is beyond chance among all that stand in its table (p after Holm below 0.05) and beyond what "
@@ -180,7 +180,7 @@ def _power(view: Digest, runs: Runs, chosen: Selection) -> Section:
             *thermal_tables(view),
             *(thermal_tables(view, trials=True) if len(view.result.trials) <= MOST_ON_PAGE else ()),
         ),
-        tuple(drawn(charts, "power-figure")),
+        tuple(draw_figures(charts, "power-figure")),
         notes=(
             Lines("Idle power", idle_notes(view.result)),
             *feature_power_notes(view),
@@ -196,7 +196,7 @@ def _levels(view: Digest, runs: Runs) -> Section:
         LEVELS,
         "levels",
         tuple(level_table(case, view.marks) for case in cases),
-        tuple(drawn(level_figures(cases, runs), "level-figure")),
+        tuple(draw_figures(level_figures(cases, runs), "level-figure")),
         intro=(
             "Each case held to a part of what it reaches at full rate: full load alone says little about a "
             "server that is half idle.",
@@ -209,7 +209,7 @@ def _searches(view: Digest) -> Section:
         SEARCHES,
         "searches",
         search_tables(view.searches, view.result),
-        tuple(drawn(tuple(search_figures(view.searches)), "search-figure")),
+        tuple(draw_figures(tuple(search_figures(view.searches)), "search-figure")),
         intro=(
             "The highest rate at which no more is lost than is allowed (RFC 2544 throughput for no loss), "
             "chosen step by step from what the trials before measured (MLRsearch).",
@@ -222,7 +222,7 @@ def _knees(view: Digest) -> Section:
         KNEES,
         "knees",
         knee_tables(view.knees),
-        tuple(drawn(tuple(knee_figures(view.knees)), "search-figure")),
+        tuple(draw_figures(tuple(knee_figures(view.knees)), "search-figure")),
         intro=(
             "From how many instances on throughput no longer follows: doubled until twice as many surely "
             "bring little, twice in a row, then tried around the knee. Each is a case of other tables, too.",
@@ -263,6 +263,6 @@ def _trials(view: Digest, runs: Runs) -> Section:
     if not view.result.trials:
         return Section(EVERY_TRIAL, "trials", intro=("No trial is stored yet.",))
     table = trials_table(view, power=bool(power_cases(view.groups)), limit=MOST_TRIALS)
-    courses = tuple(drawn(over_time_figures(view, runs), "time-figure"))
+    courses = tuple(draw_figures(over_time_figures(view, runs), "time-figure"))
     words = f"Over time: {plural(len(courses), 'case')}, throughput, CPU and system power of single trials"
     return Section(EVERY_TRIAL, "trials", (table,), courses, folded=words)

@@ -21,12 +21,12 @@ from linewatt.report.machine.connections import TITLE as SLOW_HOSTS
 from linewatt.report.machine.connections import connection_lines
 from linewatt.report.machine.environment import core_words
 from linewatt.report.printing.export import when
-from linewatt.report.printing.text_table import note_text, render
+from linewatt.report.printing.text_table import note_text, render_table
 from linewatt.report.section import Lines
 from linewatt.report.series import plural
 from linewatt.report.trials.answer.limits import limit_notes
 from linewatt.report.trials.caveats import caveats, progress
-from linewatt.report.trials.charts.components import EndBreakdown, breakdowns, component_rows
+from linewatt.report.trials.charts.components import EndBreakdown, component_rows, end_breakdowns
 from linewatt.report.trials.charts.heat_map import grid, heat_maps
 from linewatt.report.trials.detail import (
     SHOWN_SHARES,
@@ -58,7 +58,7 @@ from linewatt.units import MISSING, number_ranges
 _MOST_EVIDENCE = 3
 
 
-def show(
+def show_trials(
     view: Digest, *, width: int | None = None, trials: bool = False, detail: bool = False
 ) -> RenderableType:
     """The whole of ``linewatt show``; ``width`` is the terminal's, ``None`` for no limit."""
@@ -66,36 +66,36 @@ def show(
     parts: list[RenderableType] = [_heading(view)]
     parts += _scalabilities(view, marks, width)
     pairs = pair_cases(view.groups, list(view.hosts))
-    parts += [render(matrix_table(cases), width) for cases in pairs]
-    parts += [render(grid(heat_map), width) for heat_map in heat_maps(pairs)]
+    parts += [render_table(matrix_table(cases), width) for cases in pairs]
+    parts += [render_table(grid(heat_map), width) for heat_map in heat_maps(pairs)]
     parts += _effects(experiment(view.result), width)
     elsewhere = where(view.levels)
     if elsewhere:
         parts.append(Text(f"{elsewhere} below."))
     roles = (role_table(group) for group in view.groups)
-    parts += [render(table, width) for table in roles if table is not None]
+    parts += [render_table(table, width) for table in roles if table is not None]
     ports = (port_table(group, view.result.trials) for group in view.groups)
-    parts += [render(table, width) for table in ports if table is not None]
+    parts += [render_table(table, width) for table in ports if table is not None]
     parts += _ran(view)
     power = power_cases(view.groups)
-    parts += [render(power_table(cases, marks), width) for cases in power]
-    parts += [_breakdown(breakdown) for breakdown in (breakdowns(view) if power else ())]
-    parts += [render(level_table(cases, marks), width) for cases in level_cases(view.levels)]
-    parts += [render(table, width) for table in search_tables(view.searches, view.result)]
-    parts += [render(table, width) for table in knee_tables(view.knees)]
+    parts += [render_table(power_table(cases, marks), width) for cases in power]
+    parts += [_breakdown(breakdown) for breakdown in (end_breakdowns(view) if power else ())]
+    parts += [render_table(level_table(cases, marks), width) for cases in level_cases(view.levels)]
+    parts += [render_table(table, width) for table in search_tables(view.searches, view.result)]
+    parts += [render_table(table, width) for table in knee_tables(view.knees)]
     idle = idle_notes(view.result)
     if idle:
         parts.append(_titled_lines(Lines("Idle power", idle)))
-    parts += [render(table, width) for table in thermal_tables(view)]
+    parts += [render_table(table, width) for table in thermal_tables(view)]
     parts += [_titled_lines(lines) for lines in feature_power_notes(view)]
     parts += [detail_blocks(group) for group in (detail_groups(view) if detail else ())]
-    parts += [render(table, width) for table in (thermal_tables(view, trials=True) if detail else ())]
+    parts += [render_table(table, width) for table in (thermal_tables(view, trials=True) if detail else ())]
     if view.notes:
         parts.append(_findings(view))
     if view.failed:
         parts.append(_failures(view))
     if trials and view.result.trials:
-        parts.append(render(trials_table(view, power=bool(power)), width))
+        parts.append(render_table(trials_table(view, power=bool(power)), width))
     return Group(*(part for block in parts for part in (block, Text())))
 
 
@@ -140,7 +140,7 @@ def _heading(view: Digest) -> RenderableType:
 def _scalabilities(view: Digest, marks: Marks, width: int | None) -> Iterator[RenderableType]:
     for group in view.groups:
         limits = (Text(one_line(note.sentence)) for note in limit_notes(group))
-        yield Group(render(scalability_table(group, marks), width), *limits)
+        yield Group(render_table(scalability_table(group, marks), width), *limits)
     if view.has_efficiency:
         yield Text(one_line(core_words(view.hosts)))
 
@@ -149,7 +149,7 @@ def _effects(factor_effects: Experiment | None, width: int | None) -> Iterator[R
     if factor_effects is not None:
         notes = [Text(one_line(note)) for note in factor_effects.notes]
         yield Group(Text(EFFECTS, style="bold"), *notes)
-        yield from (render(table, width) for table in factor_effects.tables)
+        yield from (render_table(table, width) for table in factor_effects.tables)
 
 
 def _findings(view: Digest) -> RenderableType:

@@ -24,8 +24,8 @@ from linewatt.engine import events
 from linewatt.engine.campaign import CampaignRun
 from linewatt.errors import HostError
 from linewatt.hosts.base import goes_with_its_command
-from linewatt.report.trials.caveats import caveats, in_short
-from linewatt.report.trials.digest import digest
+from linewatt.report.trials.caveats import caveats, short_caveats
+from linewatt.report.trials.digest import digest_of
 
 OURS = {name: host(name, lab="kernels-4711") for name in ("h1", "h2")}
 
@@ -147,8 +147,8 @@ def test_trials_that_were_not_run_and_hosts_left_changed_go_with_their_lab(
 
 
 def test_an_unfinished_result_of_a_lab_that_went_says_so() -> None:
-    view = digest(result(demo_trials(), planned=20, hosts=OURS))
-    said = " ".join((*caveats(view), *in_short(view)))
+    view = digest_of(result(demo_trials(), planned=20, hosts=OURS))
+    said = " ".join((*caveats(view), *short_caveats(view)))
     assert "linewatt resume" not in said
     assert "5 not run. Its hosts go with the command that ran it, so nothing continues it." in said
     assert "Unfinished: its hosts go with their command" in said

@@ -38,7 +38,7 @@ from linewatt.features.soak.summary import details, summary
 from linewatt.model import Channel, Sample
 from linewatt.records import NotReady
 from linewatt.report.charts.figure import render_svg
-from linewatt.report.printing.screen import text as first_screen_text
+from linewatt.report.printing.screen import screen_text as first_screen_text
 from linewatt.store import read, sums
 from linewatt.store.samples import Series
 from linewatt.store.write import new_result

@@ -41,7 +41,7 @@ from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset
 from linewatt.loads.registry import DEFAULT, LOADS
 from linewatt.model import Case, Trial, Window, group_of
-from linewatt.report.comparison.remarks import names_of
+from linewatt.report.comparison.remarks import names_of_cases
 
 HOSTS = {name: {"address": f"192.0.2.{at}", "data": "eth0"} for at, name in enumerate(("dut", "c1", "c2"), 1)}
 USERS = {"server": "dut", "clients": ["c1"], "users": 4}
@@ -520,7 +520,7 @@ def test_a_plan_says_that_an_open_loop_has_the_throughput_that_is_asked_for(
 
 
 def test_cases_of_users_are_named_without_instances() -> None:
-    assert names_of([replace(CASE, factors=((SIZE, "1M"),))]) == ["FTP users, c1 ↔ dut"]
+    assert names_of_cases([replace(CASE, factors=((SIZE, "1M"),))]) == ["FTP users, c1 ↔ dut"]
 
 
 @pytest.mark.parametrize("keys", [{"factors": {"cpus_online": ["all", "0-1"], "gro": ["on", "off"]}}, {}])

@@ -18,10 +18,10 @@ from linewatt.engine.measuring.measure import measure
 from linewatt.loads.registry import DEFAULT, LOADS
 from linewatt.model import Case, PowerResult, Trial
 from linewatt.records import Campaign as Asked
-from linewatt.report.trials.digest import digest
+from linewatt.report.trials.digest import digest_of
 from linewatt.report.trials.power.power_table import power_cases, power_table
 from linewatt.report.trials.settings.scalability import scalability_table
-from linewatt.report.trials.terminal import show
+from linewatt.report.trials.terminal import show_trials
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def trial_with(number: int, users: str) -> Trial:
 
 def test_tables_of_users_have_their_number_and_neither_instances_nor_a_regime() -> None:
     trials = [trial_with(1, "20"), trial_with(2, "40")]
-    view = digest(result(trials, hosts={name: host(name) for name in ("c1", "dut")}))
+    view = digest_of(result(trials, hosts={name: host(name) for name in ("c1", "dut")}))
     (group,) = view.groups
     table = scalability_table(group, view.marks)
     tables = [table, *map(power_table, power_cases(view.groups))]
@@ -58,7 +58,7 @@ def test_tables_of_users_have_their_number_and_neither_instances_nor_a_regime() 
         assert "Regime" not in {head.title for head in one.heads}
         assert all(len(row.cells) == len(one.heads) for row in one.rows)
     console = Console(width=120, file=io.StringIO(), force_terminal=False)
-    console.print(show(view, width=120))
+    console.print(show_trials(view, width=120))
     assert isinstance(console.file, io.StringIO)
     assert "Users" in console.file.getvalue()
     assert "inst" not in console.file.getvalue().lower()

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from linewatt.features.advice.fleet.advice import FleetAdvice
 from linewatt.features.advice.fleet.points import OperatingPoint, Reading
 from linewatt.report.charts import specs
-from linewatt.report.charts.data import Row, top_of
+from linewatt.report.charts.data import Row, largest_drawn
 from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec
-from linewatt.report.provenance import words
+from linewatt.report.provenance import provenance_words
 from linewatt.report.series import plural
 from linewatt.units import format_significant, mbps_from_bps
 
@@ -31,7 +31,7 @@ def trade_off(advice: FleetAdvice) -> Figure | None:
         for row in _rows(point, point.instances in advice.front, point.instances == cheapest)
     ]
     bars = " Bars: 95 % CI, and the meter's error." if any("high" in row for row in rows) else ""
-    kinds = words([point.provenance for point in points])
+    kinds = provenance_words([point.provenance for point in points])
     return Figure(
         name="fleet-front",
         title="More work of a core against more work of a watt",
@@ -86,7 +86,7 @@ def _described(point: OperatingPoint, front: Sequence[int]) -> str:
 
 
 def _spec(rows: Sequence[Row]) -> Spec:
-    top = top_of(rows)
+    top = largest_drawn(rows)
     right = max((max(row["x"], row.get("right", 0.0)) for row in rows), default=0.0)
     x = specs.amount("x", "Mbps per core", (0, right * specs.HEADROOM))
     y = specs.amount("value", "Mbps per W", (0, top * specs.HEADROOM))

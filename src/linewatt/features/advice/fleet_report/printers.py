@@ -24,10 +24,10 @@ from linewatt.features.advice.fleet_report.sentences import (
 from linewatt.features.advice.fleet_report.sources import FleetSource
 from linewatt.features.advice.fleet_report.tables import fleet_table
 from linewatt.foreign import one_line
-from linewatt.report.charts.figure import drawn
+from linewatt.report.charts.figure import draw_figures
 from linewatt.report.printing.html import pages_of_files
-from linewatt.report.printing.text_table import render, titled
-from linewatt.report.section import Section, listed
+from linewatt.report.printing.text_table import render_table, titled
+from linewatt.report.section import Section, text_lines
 
 _NEXT = "What to measure next"
 _SUPPLIES = "Power supplies"
@@ -46,7 +46,7 @@ def _parts(advice: FleetAdvice, source: FleetSource, width: int | None) -> Itera
         Text(one_line(f"{sentence}.")) for sentence in (how_sure(advice), trade_words(advice)) if sentence
     )
     yield Text()
-    yield render(fleet_table(advice), width)
+    yield render_table(fleet_table(advice), width)
     for title, lines in (
         (_NEXT, [next_words(measurement) for measurement in advice.next]),
         (_SUPPLIES, supply_lines(advice)),
@@ -71,10 +71,12 @@ def page(advice: FleetAdvice, source: FleetSource) -> str:
             "Operating points",
             "points",
             (fleet_table(advice),),
-            tuple(drawn([figure], "fleet")) if figure else (),
+            tuple(draw_figures([figure], "fleet")) if figure else (),
         ),
-        Section(_NEXT, "next", notes=(listed("", [next_words(measurement) for measurement in advice.next]),)),
-        Section(_SUPPLIES, "supplies", notes=(listed("", supply_lines(advice)),)),
+        Section(
+            _NEXT, "next", notes=(text_lines("", [next_words(measurement) for measurement in advice.next]),)
+        ),
+        Section(_SUPPLIES, "supplies", notes=(text_lines("", supply_lines(advice)),)),
     )
     html: str = (
         pages_of_files()

@@ -16,8 +16,8 @@ from linewatt.features.advice.psu_report import lines
 from linewatt.findings.load import LOSS_SHOWN
 from linewatt.missing import Missing
 from linewatt.model import Provenance
-from linewatt.report.provenance import mark
-from linewatt.report.provenance import words as sources
+from linewatt.report.provenance import provenance_mark
+from linewatt.report.provenance import provenance_words as sources
 from linewatt.report.series import plural
 from linewatt.units import (
     format_given_rate,
@@ -67,11 +67,11 @@ def assumptions(question: Question) -> str:
 
 def figures(totals: Totals, fleet: Fleet) -> str:
     """``114 servers, 28.4 kW, 323,260 kWh and a bill of 48,489 a year``."""
-    word = mark(fleet.point.provenance)
+    word = provenance_mark(fleet.point.provenance)
     parts = [plural(totals.servers, "server")]
     if totals.power_w is not None:
         parts.append(f"{watts(totals.power_w)}{f' {word}' if word else ''}")
-    sign = mark(energy_provenance(fleet))
+    sign = provenance_mark(energy_provenance(fleet))
     energy = ""
     if totals.energy_kwh_year is not None:
         energy = f"{amount(totals.energy_kwh_year)} kWh{f' {sign}' if sign else ''}"

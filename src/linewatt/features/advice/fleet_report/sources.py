@@ -14,8 +14,8 @@ from linewatt.features.advice.fleet.points import OperatingPoint, operating_poin
 from linewatt.model import Role, Trial
 from linewatt.records import Supplies
 from linewatt.report.series import plural, series_of, test_and_factors
-from linewatt.report.trials.caveats import in_short
-from linewatt.report.trials.digest import digest
+from linewatt.report.trials.caveats import short_caveats
+from linewatt.report.trials.digest import digest_of
 from linewatt.store.read import Result
 from linewatt.units import first_of
 
@@ -70,7 +70,7 @@ def of_result(result: Result, role: Role) -> FleetSource:
     if result.imported_kind:
         kind = f"is a published table ({result.imported_kind}) without operating points"
         raise InvalidInput(f"{result.id}: {kind}; 'linewatt show' has its figures")
-    view = digest(result)
+    view = digest_of(result)
     named = [(series.title, series.summaries) for group in view.groups for series in group.series]
     if not named:
         raise InvalidInput(
@@ -79,7 +79,7 @@ def of_result(result: Result, role: Role) -> FleetSource:
     source = _source(result.id, named, view.findings, role)
     return replace(
         source,
-        caveats=in_short(view),
+        caveats=short_caveats(view),
         supplies=result.manifest.asked.psus,
         is_of_lab=any(host.lab for host in view.hosts.values()),
     )

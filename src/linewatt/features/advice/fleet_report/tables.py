@@ -13,7 +13,7 @@ from linewatt.features.advice.fleet.choice import worth
 from linewatt.features.advice.fleet.points import Reading
 from linewatt.features.advice.fleet.totals import Fleet, Totals
 from linewatt.features.advice.fleet_report.sentences import amount, energy_provenance, limits_of, remarks
-from linewatt.report.provenance import legend, mark, words
+from linewatt.report.provenance import provenance_legend, provenance_mark, provenance_words
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, legend_notes
 from linewatt.units import BPS_PER_GBPS, MISSING, format_change
 
@@ -26,7 +26,7 @@ def fleet_table(advice: FleetAdvice) -> Table:
     rows = tuple(_row(advice, fleet) for fleet in advice.fleets)
     watts = [fleet for fleet in advice.fleets if fleet.point.power_w]
     provenances = [*(fleet.point.provenance for fleet in watts), *map(energy_provenance, watts)]
-    notes = (*legend_notes(legend(provenances)), *_lacks(advice))
+    notes = (*legend_notes(provenance_legend(provenances)), *_lacks(advice))
     limits = (Note("remark", f"{limit}.", where) for where, limit in limits_of(advice))
     return Table(
         "Fleet at each measured point",
@@ -34,7 +34,7 @@ def fleet_table(advice: FleetAdvice) -> Table:
         tuple(_heads(advice)),
         (RowGroup("", rows),),
         (*notes, *limits, *(Note("remark", remark) for remark in remarks(advice))),
-        provenance=words(provenances),
+        provenance=provenance_words(provenances),
     )
 
 
@@ -83,8 +83,8 @@ def _scaled(value: float, scale: float) -> str:
 
 
 def _row(advice: FleetAdvice, fleet: Fleet) -> Row:
-    point, unit, sign = fleet.point, _rate(advice), mark(fleet.point.provenance)
-    of_energy = mark(energy_provenance(fleet))
+    point, unit, sign = fleet.point, _rate(advice), provenance_mark(fleet.point.provenance)
+    of_energy = provenance_mark(energy_provenance(fleet))
     power, energy = (_scale(advice, name)[0] for name in ("power_w", "energy_kwh_year"))
     best = advice.choice.cheapest
     cells = [

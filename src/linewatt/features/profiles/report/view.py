@@ -29,8 +29,8 @@ from linewatt.json_document import document_of, fill, of_class
 from linewatt.model import Role
 from linewatt.records import Count
 from linewatt.report.printing.export import KeyedCase, keyed_case_of
-from linewatt.report.printing.text_table import render
-from linewatt.report.section import Lines, Section, listed
+from linewatt.report.printing.text_table import render_table
+from linewatt.report.section import Lines, Section, text_lines
 from linewatt.report.trials.digest import Digest
 
 MOST_SHOWN = 24
@@ -79,7 +79,7 @@ def _graphs(host_profiles: Sequence[Shown]) -> Iterator[Lines]:
     for shown_profile in host_profiles:
         for place in shown_profile.places:
             lines = call_graph(call_tree(place.host, place.place))
-            graph = listed(
+            graph = text_lines(
                 f"{shown_profile.title}: {place_words(place)}, call graph", lines, preformatted=True
             )
             yield replace(graph, folded=True)
@@ -89,7 +89,7 @@ def show(view: Digest, width: int | None) -> RenderableType:
     """All profiles for a terminal."""
     parts: list[RenderableType] = []
     for profile in profiles_of(view):
-        parts += [render(table, width) for table in tables_of(profile)]
+        parts += [render_table(table, width) for table in tables_of(profile)]
         for place in profile.places:
             lines = call_graph(call_tree(place.host, place.place))
             title = Text(one_line(f"{profile.title}: {place_words(place)}, call graph"), style="bold")

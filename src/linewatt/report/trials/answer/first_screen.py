@@ -14,7 +14,7 @@ from linewatt.report.printing.export import when
 from linewatt.report.printing.screen import Block, Line, Screen, hosts_words
 from linewatt.report.trials.answer.answer import answer, failed_entries
 from linewatt.report.trials.answer.trust import trust_block
-from linewatt.report.trials.caveats import in_short, progress
+from linewatt.report.trials.caveats import progress, short_caveats
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.searches.curve import levels_subject
 from linewatt.report.trials.searches.subject import knee_subject, search_subject
@@ -26,7 +26,7 @@ from linewatt.report.trials.subject import (
 from linewatt.units import MISSING
 
 
-def first_screen(view: Digest) -> Screen | None:
+def first_screen_of_trials(view: Digest) -> Screen | None:
     """The screen; ``None`` where nothing has a number."""
     makers = (experiment_subject, networks_subject, matrix_subject, levels_subject, search_subject)
     if view.knees:  # whose cases differ in instances from pair to pair: no matrix has them all
@@ -57,7 +57,7 @@ def first_screen(view: Digest) -> Screen | None:
     if failed and not case_answer:
         of_page.append(Block("Without a number", tuple(failed)))
     hosts = hosts_words([*view.hosts]) + _over_ports(view)
-    caveats = " · ".join(in_short(view))
+    caveats = " · ".join(short_caveats(view))
     return Screen(
         str(view.result.manifest.name or MISSING),
         (hosts, progress(view), when(view.result.manifest.created_s)),

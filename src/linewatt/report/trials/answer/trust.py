@@ -14,7 +14,7 @@ from linewatt.analysis.findings import Finding
 from linewatt.findings import Figure, kind_of
 from linewatt.model import ENDS, Role
 from linewatt.report.printing.screen import TRUST, Block, Entry, Line
-from linewatt.report.provenance import words as provenance_words
+from linewatt.report.provenance import provenance_words as provenance_words
 from linewatt.report.series import plural
 from linewatt.report.trials.digest import Digest
 from linewatt.units import first_of

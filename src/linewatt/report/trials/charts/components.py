@@ -60,7 +60,7 @@ class EndBreakdown:
         return (*lines, *([self.breakdown.reason] if self.breakdown.reason else []))
 
 
-def breakdowns(view: Digest) -> tuple[EndBreakdown, ...]:
+def end_breakdowns(view: Digest) -> tuple[EndBreakdown, ...]:
     """For both ends of the case with the highest throughput; an end of which no part is known has none.
 
     Load levels are left out: the one at 100 % repeats a case at full rate.
@@ -85,7 +85,7 @@ def breakdowns(view: Digest) -> tuple[EndBreakdown, ...]:
 
 def component_figures(view: Digest) -> Iterator[Figure]:
     """The breakdowns as charts."""
-    for end in breakdowns(view):
+    for end in end_breakdowns(view):
         spec = component_spec(end.breakdown)
         if spec is not None:
             notes = (f"{note[:1].upper()}{note[1:]}." for note in end.notes)

@@ -15,7 +15,7 @@ from linewatt.report.charts import forest, specs
 from linewatt.report.charts.data import Row
 from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec
-from linewatt.report.provenance import mark, words
+from linewatt.report.provenance import provenance_mark, provenance_words
 from linewatt.report.trials.settings.effects import Experiment, beyond_chance, effect_words, unit
 
 MOST_FIGURES = 24
@@ -45,7 +45,7 @@ def _figure(effects: Experiment, group: GroupEffects) -> Figure | None:
     responses = [response for response in group.responses if response.rows]
     if not responses:
         return None
-    sources = dict.fromkeys(words([response.provenance]) for response in responses)
+    sources = dict.fromkeys(provenance_words([response.provenance]) for response in responses)
     marked = [f"Watts are {source}, not measured." for source in sources if source]
     return Figure(
         name=f"effects-{effects.groups.index(group) + 1}",
@@ -58,7 +58,7 @@ def _figure(effects: Experiment, group: GroupEffects) -> Figure | None:
 
 
 def _description(response_effects: ResponseEffects) -> str:
-    sure = mark(response_effects.provenance)
+    sure = provenance_mark(response_effects.provenance)
     rows = ", ".join(
         f"{_name(row.factor, row.level)} {effect_words(row)}{f' {sure}' if sure else ''}"
         for row in response_effects.rows
@@ -98,6 +98,6 @@ def effect_spec(responses: Sequence[ResponseEffects]) -> Spec:
 
 
 def _title(effects: ResponseEffects) -> list[str]:
-    source = words([effects.provenance])
+    source = provenance_words([effects.provenance])
     title = f"{effects.response.title} {f'({source})' if source else ''}".rstrip()
     return title.replace(" of the ", "\nof the ").split("\n")

@@ -19,7 +19,7 @@ from linewatt.report.charts import data, specs
 from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec
 from linewatt.report.series import test_title
-from linewatt.report.table import Cell, Head, Row, RowGroup, Table, texts
+from linewatt.report.table import Cell, Head, Row, RowGroup, Table, text_cells
 from linewatt.report.trials.settings.matrix import NO_TRIAL, PairCases
 from linewatt.units import MISSING
 
@@ -85,7 +85,8 @@ def grid(heat_map: HeatMap) -> Table:
         tuple(map(Head, heat_map.hosts)),
         (
             RowGroup(
-                "", tuple(Row((Cell(sender),), texts(*heat_map.row(sender))) for sender in heat_map.hosts)
+                "",
+                tuple(Row((Cell(sender),), text_cells(*heat_map.row(sender))) for sender in heat_map.hosts),
             ),
         ),
     )

@@ -121,7 +121,7 @@ class LineChart:
         dots = sum(len(runs.get(point.case, ())) for line in shown for point in line.points)
         drawn = runs if dots <= MOST_DOTS else {}
         rows = [row for line in shown for row in self._rows(line, drawn)]
-        measured = data.top_of(rows)
+        measured = data.largest_drawn(rows)
         marks = _References(self, shown, _REACH * measured)
         top = specs.HEADROOM * max([measured, *marks.within])
         labels = [line.label for line in shown]
@@ -293,7 +293,7 @@ def _end_labels(rows: Sequence[Row], field: str, px_per_unit: float, *, in_panel
     label_rows: list[Row] = []
     for panel in dict.fromkeys(panel for panel, _ in ends):
         by_value = sorted((end["value"], name) for (where, name), end in ends.items() if where == panel)
-        places = data.apart([(value, len(_broken(name))) for value, name in by_value], px_per_unit)
+        places = data.spread_labels([(value, len(_broken(name))) for value, name in by_value], px_per_unit)
         for (value, name), at in zip(by_value, places, strict=True):
             wide = data.LETTER_PX * max(map(len, _broken(name))) + 20
             base = ends[panel, name] | {"kind": "label", "end": value, "value": at}

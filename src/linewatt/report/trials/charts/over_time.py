@@ -20,10 +20,10 @@ from linewatt.analysis.metrics.unit import GBPS, MBPS
 from linewatt.loads.base import SHORT_RATIO
 from linewatt.model import ENDS, Role, Trial
 from linewatt.report.charts import specs
-from linewatt.report.charts.data import Row, Runs, apart
+from linewatt.report.charts.data import Row, Runs, spread_labels
 from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec
-from linewatt.report.provenance import words
+from linewatt.report.provenance import provenance_words
 from linewatt.report.series import plural
 from linewatt.report.trials.digest import Digest, system_power
 from linewatt.store.read import Result
@@ -123,7 +123,7 @@ def _label(view: Digest, trial: Trial) -> str:
 def _source(shown: Sequence[Trial]) -> str:
     """Where the watts are from, unless they were measured."""
     totals = [system_power(trial.end(role)) for trial in shown for role in ENDS]
-    source = words([total.provenance for total in totals if total is not None])
+    source = provenance_words([total.provenance for total in totals if total is not None])
     return f" The watts are {source}." if source else ""
 
 
@@ -336,5 +336,5 @@ def _names(rows: Sequence[Row], trials: Sequence[str], px_per_unit: float) -> li
         if row["kind"] == "reading" and row["trial"] == trials[-1] and row["value"] is not None
     }
     ordered = sorted(lasts.values(), key=lambda row: row["value"])
-    places = apart([(row["value"], 1) for row in ordered], px_per_unit)
+    places = spread_labels([(row["value"], 1) for row in ordered], px_per_unit)
     return [row | {"kind": "name", "value": at} for row, at in zip(ordered, places, strict=True)]

@@ -16,7 +16,7 @@ from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.model import ENDS
 from linewatt.report.charts.data import END_NAMES, Runs
 from linewatt.report.charts.figure import Figure
-from linewatt.report.provenance import words
+from linewatt.report.provenance import provenance_words
 from linewatt.report.series import Series, TestGroup, plural
 from linewatt.report.trials.charts.cases import line_charts, measured, top_bps
 from linewatt.report.trials.charts.lines import MOST_DOTS, Line, LineChart, Point, spread_words
@@ -90,7 +90,8 @@ def _watts(group: TestGroup, series: Series) -> LineChart:
         for role, powers in of_ends.items()
     }
     sources = {
-        role: words([power.system_provenance for _, power in powers]) for role, powers in known_powers.items()
+        role: provenance_words([power.system_provenance for _, power in powers])
+        for role, powers in known_powers.items()
     }
     common = {sources[role] for role, powers in known_powers.items() if powers}
     points = [

@@ -10,7 +10,7 @@ from linewatt.analysis.power import totals as power
 from linewatt.missing import Missing
 from linewatt.model import PowerResult, Provenance
 from linewatt.records import IdleHost
-from linewatt.report.provenance import words
+from linewatt.report.provenance import provenance_words
 from linewatt.report.table import Note
 from linewatt.store.read import Result
 
@@ -41,7 +41,7 @@ class IdlePower:
     @property
     def clause(self) -> str:
         """The whole in few words, without the host."""
-        sure = words([self.provenance])
+        sure = provenance_words([self.provenance])
         name = f"{power.SCOPE_WORDS.get(self.scope, self.scope)}{f' ({sure})' if sure else ''}"
         if self.before_w is None:
             before = f"not known before the trials: {self.reason}"

@@ -21,7 +21,7 @@ from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.model import ENDS, Provenance, Role
 from linewatt.report.columns import Shown, of_case, of_power, power_head
 from linewatt.report.findings import NO_MARKS, Marks
-from linewatt.report.provenance import legend, words
+from linewatt.report.provenance import provenance_legend, provenance_words
 from linewatt.report.series import Series, TestGroup, count_noun, count_text
 from linewatt.report.table import Cell, Head, Lack, Row, RowGroup, Table, absences, legend_notes
 from linewatt.report.trials.settings.scalability import count_cell, count_head, ring_notes
@@ -81,7 +81,7 @@ class PowerCases:
     @property
     def provenance(self) -> str:
         """In words, unless all was measured."""
-        return words(self.provenances)
+        return provenance_words(self.provenances)
 
     @property
     def system_words(self) -> str | None:
@@ -108,7 +108,7 @@ class PowerCases:
 def _scope_words(scope: str | None, provenances: Sequence[Provenance | None]) -> str | None:
     if scope is None:
         return None
-    source_words = words(provenances)
+    source_words = provenance_words(provenances)
     return f"{SCOPE_WORDS.get(scope, scope)}{f' ({source_words})' if source_words else ''}"
 
 
@@ -162,7 +162,7 @@ def power_table(cases: PowerCases, marks: Marks = NO_MARKS) -> Table:
             for label, members in cases.labelled
         ),
         notes=(
-            *legend_notes(legend(cases.provenances)),
+            *legend_notes(provenance_legend(cases.provenances)),
             *ring_notes(cases.group),
             *absences(_lacks(cases), len(cases.members), count_noun(cases.group.test)),
         ),

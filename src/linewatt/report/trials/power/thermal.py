@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from linewatt.analysis.power.heat import Heat, end_of, heat_of, is_told, why_missing
 from linewatt.analysis.power.machine_conditions import DEGREES
 from linewatt.model import Case, EndResult, Trial
-from linewatt.report.provenance import mark
+from linewatt.report.provenance import provenance_mark
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences
 from linewatt.report.trials.digest import Digest
 from linewatt.units import MISSING, ghz_from_hz
@@ -134,7 +134,7 @@ def _cell(column: _Column, heat: Heat, line: _Line) -> Cell:
     text = column.text(heat)
     if text is None:
         return Cell(MISSING, reason=why_missing(column.field, line.ends))
-    return Cell(text, mark=mark(heat.provenance) if column.field == "power_w" else None)
+    return Cell(text, mark=provenance_mark(heat.provenance) if column.field == "power_w" else None)
 
 
 def _lacks(lines: Sequence[_Line], heats: Sequence[Heat]) -> Iterator[Lack]:

@@ -12,7 +12,7 @@ from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.findings import Figure
 from linewatt.report.columns import case_cell, cell_of, power_cell
 from linewatt.report.printing.screen import Block, Entry, Line
-from linewatt.report.provenance import mark
+from linewatt.report.provenance import provenance_mark
 from linewatt.report.series import case_names, plural, test_title
 from linewatt.report.trials.answer.answer import CORES, figure, letters
 from linewatt.report.trials.answer.trust import Best
@@ -53,7 +53,7 @@ def _scores(cases: LevelCases, view: Digest) -> Iterator[Entry]:
         if curve.score_bps_per_w is None:
             yield (Line(about, prose=f"no score: {curve.reason}"),)
             continue
-        cell = cell_of(curve.score_bps_per_w, MBPS_PER_W, 0, "", mark(curve.provenance))
+        cell = cell_of(curve.score_bps_per_w, MBPS_PER_W, 0, "", provenance_mark(curve.provenance))
         scope = f"watts: {SCOPE_WORDS.get(curve.scope or '', curve.scope)}"
         prose = "; ".join(filter(None, (scope, score_remark(curve))))
         yield (Line(about, (figure(cell, MBPS_PER_W.name, _behind(curve, view)),), prose),)

@@ -30,7 +30,7 @@ from linewatt.records import InstanceSearch as Asked
 from linewatt.report.columns import CUT
 from linewatt.report.printing.export import KeyedCase, MeanKeys, keyed_case_of, mean_of
 from linewatt.report.series import plural
-from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
+from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, text_cells
 from linewatt.report.trials.searches.searches import effort, named, recorded_why
 from linewatt.store.read import Result
 from linewatt.units import MISSING, format_change, format_percent, format_rate, number_ranges
@@ -175,7 +175,7 @@ def _row(step: Step, search: InstanceSearch) -> Row:
     if interval is not None and interval.is_cut:
         ci = f"{ci}, {CUT}"
     doubled = next((doubling for doubling in search.doublings if doubling.more == step), None)
-    cells = texts(
+    cells = text_cells(
         MISSING if mean is None else format_rate(mean.mean, 4),
         ci,
         "" if doubled is None else _gain(doubled),

@@ -25,7 +25,7 @@ from linewatt.model import Case
 from linewatt.records import Count
 from linewatt.report.printing.export import KeyedCase, keyed_case_of
 from linewatt.report.series import case_labels, case_names, plural, test_title
-from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
+from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, text_cells
 from linewatt.sizes import RULE_OF_THREE
 from linewatt.store.read import Result
 from linewatt.units import MISSING, format_percent, format_rate, format_seconds, format_significant
@@ -301,11 +301,13 @@ def _row(step: Step, search: RateSearch) -> Row:
     short = [f"sent {format_percent(step.unsent_ratio)} less than asked for"] if step.unsent_ratio else []
     short += [f"{format_percent(step.waiting_ratio)} not arrived, nor lost"] if step.waiting_ratio else []
     loss = format_significant(100 * step.lost_ratio, 3)
-    cells = texts(
+    cells = text_cells(
         format_rate(step.trial.throughput_bps, 4), f"{step.packets:,}", f"{step.lost_packets:,}", loss
     )
     remarks = ", ".join([*bounds, *above, *short]) or MISSING
-    return Row((Cell(format_rate(step.offered_bps, 4)),), (*cells, *texts(str(step.trial.number), remarks)))
+    return Row(
+        (Cell(format_rate(step.offered_bps, 4)),), (*cells, *text_cells(str(step.trial.number), remarks))
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

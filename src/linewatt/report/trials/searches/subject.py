@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from linewatt.analysis.cases.instance_search import InstanceSearch
 from linewatt.analysis.cases.rate_search import Goal, RateSearch
-from linewatt.report.printing.screen import Block, Entry, Line, curve
+from linewatt.report.printing.screen import Block, Entry, Line, sparkline
 from linewatt.report.series import plural
 from linewatt.report.trials.answer.answer import letters
 from linewatt.report.trials.answer.trust import Best
@@ -104,7 +104,7 @@ def _knee(search: InstanceSearch, name: str, view: Digest, *, whole: bool) -> It
         if len(steps) > 1:
             top = max(steps.values())
             prose = f"throughput of {', '.join(map(str, steps))} instances, from 0 to {format_rate(top, 4)}"
-            yield (Line("", (curve(steps.values(), top),), prose, drawn=True),)
+            yield (Line("", (sparkline(steps.values(), top),), prose, drawn=True),)
 
 
 def _in_short(search: RateSearch, *, alone: bool) -> str:

@@ -13,7 +13,7 @@ from linewatt.declare import FLAT
 from linewatt.json_document import document_of, fill
 from linewatt.model import ENDS, Provenance, Role
 from linewatt.report.printing.export import CaseKeys, case_of
-from linewatt.report.provenance import legend, mark
+from linewatt.report.provenance import provenance_legend, provenance_mark
 from linewatt.report.series import OF_RING, case_names
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, legend_notes
 from linewatt.report.trials.digest import Digest
@@ -53,7 +53,7 @@ def watts_table(view: Digest, rates_bps: Asked) -> Table:
         ),
         notes=(
             *(Note("remark", text) for text in remarks if text),
-            *legend_notes(legend(power_at.provenance for power_at in powers_at)),
+            *legend_notes(provenance_legend(power_at.provenance for power_at in powers_at)),
         ),
     )
 
@@ -73,7 +73,7 @@ def _row(power_at: WattsAt, view: Digest) -> Row:
     power = MISSING if power_at.power_w is None else f"{power_at.power_w:.1f}"
     unknown = MISSING if power_at.power_w is None else "not known"
     cells = (
-        Cell(power, mark=mark(power_at.provenance) if power_at.power_w is not None else ""),
+        Cell(power, mark=provenance_mark(power_at.provenance) if power_at.power_w is not None else ""),
         Cell(unknown if power_at.reach_w is None else f"{power_at.reach_w:.1f}"),
         Cell(power_at.reason or _from(power_at, view)),
     )
@@ -147,7 +147,7 @@ class WattsAtDocument:
     of: list[PointDocument]
 
 
-def as_documents(view: Digest, rates_bps: Asked) -> list[dict[str, Any]]:
+def watts_at_documents(view: Digest, rates_bps: Asked) -> list[dict[str, Any]]:
     """The ``watts_at`` of ``show --json --at``."""
     return [document_of(_document(power_at, view)) for power_at in found_at(view, rates_bps)]
 

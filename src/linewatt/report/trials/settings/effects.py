@@ -25,11 +25,11 @@ from linewatt.declare import FLAT
 from linewatt.json_document import document_of, fill
 from linewatt.model import Provenance
 from linewatt.records import Count
-from linewatt.report.printing.export import CaseKeys, Numbers, case_keys, case_of, numbers, p_text
-from linewatt.report.provenance import legend, mark
-from linewatt.report.provenance import words as sources
+from linewatt.report.printing.export import CaseKeys, Numbers, case_keys, case_of, p_text, verdict_numbers
+from linewatt.report.provenance import provenance_legend, provenance_mark
+from linewatt.report.provenance import provenance_words as sources
 from linewatt.report.series import case_names, of_ends, setting_text
-from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, legend_notes, texts
+from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, legend_notes, text_cells
 from linewatt.store.read import Result
 from linewatt.units import MISSING
 
@@ -92,7 +92,7 @@ def _table(group: GroupEffects, response_effects: ResponseEffects, name: str) ->
         if response_effects.scope
         else ""
     )
-    sure = mark(response_effects.provenance)
+    sure = provenance_mark(response_effects.provenance)
     together = [
         Note("remark", _marked(_together(interaction), sure))
         for interaction in response_effects.interactions
@@ -115,7 +115,7 @@ def _table(group: GroupEffects, response_effects: ResponseEffects, name: str) ->
         notes=(
             *together,
             Note("remark", f"Best setting found: {best_words(group, response_effects)}."),
-            *legend_notes(legend([response_effects.provenance])),
+            *legend_notes(provenance_legend([response_effects.provenance])),
         ),
         group_title="Factor",
         provenance=sources([response_effects.provenance]),
@@ -131,7 +131,7 @@ def beyond_chance(effect: MainEffect) -> bool:
 def _row(effect: MainEffect, sure: str | None) -> Row:
     change = effect.verdict.change
     if change is None:
-        change_cells = texts(MISSING, MISSING, MISSING)
+        change_cells = text_cells(MISSING, MISSING, MISSING)
     else:
         interval = f"{signed(change.low)} to {signed(change.high)}"
         change_cells = (
@@ -170,7 +170,7 @@ def best_words(group: GroupEffects, response_effects: ResponseEffects, *, named:
     if best.setting is None:
         return f"{setting_text(group.base)}: {best.words}{doubts}"
     changed = setting_text(pair for pair in best.setting if pair not in group.base)
-    words = _marked(best.words, mark(response_effects.provenance))
+    words = _marked(best.words, provenance_mark(response_effects.provenance))
     among = "" if best.not_told else f", of {best.compared} others compared"
     return f"{changed}: {words}{among}{doubts}"
 
@@ -268,7 +268,7 @@ def _response(response_effects: ResponseEffects) -> ResponseDocument:
         response=response.name,
         main_effects=[_main(response_effects, effect) for effect in response_effects.rows],
         interactions=[
-            fill(InteractionDocument, interaction, numbers=numbers(response, interaction.verdict))
+            fill(InteractionDocument, interaction, numbers=verdict_numbers(response, interaction.verdict))
             for interaction in response_effects.interactions
         ],
         best=fill(
@@ -277,7 +277,7 @@ def _response(response_effects: ResponseEffects) -> ResponseDocument:
             setting=_setting(best.setting),
             not_told_from=[dict(setting) for setting in best.not_told],
             together_not_run=_setting(best.not_run),
-            numbers=numbers(response, best.verdict),
+            numbers=verdict_numbers(response, best.verdict),
         ),
     )
 
@@ -287,7 +287,9 @@ def _setting(setting: Setting | None) -> dict[str, str] | None:
 
 
 def _main(response_effects: ResponseEffects, effect: MainEffect) -> MainEffectDocument:
-    return fill(MainEffectDocument, effect, numbers=numbers(response_effects.response, effect.verdict))
+    return fill(
+        MainEffectDocument, effect, numbers=verdict_numbers(response_effects.response, effect.verdict)
+    )
 
 
 def effect_rows(result: Result) -> list[dict[str, Any]]:

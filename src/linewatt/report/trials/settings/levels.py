@@ -40,7 +40,7 @@ from linewatt.report.columns import (
 )
 from linewatt.report.findings import Marks
 from linewatt.report.printing.export import KeyedCase, keyed_case_of
-from linewatt.report.provenance import legend, mark, words
+from linewatt.report.provenance import provenance_legend, provenance_mark, provenance_words
 from linewatt.report.series import case_names, plural, test_title
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, legend_notes
 from linewatt.report.trials.settings.scalability import TRIALS, trials_cell
@@ -273,7 +273,7 @@ class LevelCases:
     @property
     def provenance(self) -> str:
         """In words, unless all was measured."""
-        return words(self.provenances)
+        return provenance_words(self.provenances)
 
     @property
     def labelled(self) -> list[tuple[str, LevelCurve]]:
@@ -325,7 +325,7 @@ def level_table(cases: LevelCases, marks: Marks) -> Table:
         groups=groups,
         notes=(
             *_remarks(cases),
-            *legend_notes(legend(cases.provenances)),
+            *legend_notes(provenance_legend(cases.provenances)),
             *absences(_lacks(cases, heads, groups), len(cases.points)),
         ),
         provenance=cases.provenance,
@@ -349,7 +349,9 @@ def _warning(point: LevelPoint) -> str:
 def _score_row(curve: LevelCurve, heads: Sequence[Head]) -> Iterator[Row]:
     """The overall score below the throughput per watt; none without watts."""
     if curve.scope:
-        score = cell_of(curve.score_bps_per_w, MBPS_PER_W, 0, curve.reason or "", mark(curve.provenance))
+        score = cell_of(
+            curve.score_bps_per_w, MBPS_PER_W, 0, curve.reason or "", provenance_mark(curve.provenance)
+        )
         before = [Cell("")] * (len(heads) - 1)
         yield Row((Cell("overall score"),), (*before, score, Cell("")), style="score")
 

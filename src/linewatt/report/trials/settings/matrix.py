@@ -12,7 +12,7 @@ from linewatt.analysis.metrics.of_power import POWER_BY_NAME
 from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.model import ENDS, Case
 from linewatt.report.columns import Shown, of_cases, of_power
-from linewatt.report.provenance import legend
+from linewatt.report.provenance import provenance_legend
 from linewatt.report.series import TestGroup, hostless_labels, plural, test_title
 from linewatt.report.table import Cell, Head, Row, RowGroup, Table, legend_notes
 from linewatt.report.trials.settings.scalability import TRIALS, trials_cell
@@ -102,7 +102,9 @@ def matrix_table(cases: PairCases) -> Table:
             RowGroup(label, tuple(_row(matrix, *pair, columns) for pair in _pairs(matrix)))
             for label, matrix in zip(cases.labels, cases.matrices, strict=True)
         ),
-        notes=legend_notes(legend(power.system_provenance for power in powers if power is not None)),
+        notes=legend_notes(
+            provenance_legend(power.system_provenance for power in powers if power is not None)
+        ),
         group_title="",
         style="numbers matrix",
     )
