@@ -16,7 +16,7 @@ from tests.lab.test_campaign import Bench, await_event
 from tests.packed import texts
 
 from linewatt.features.lab import api as lab
-from linewatt.findings.limits import REACHED
+from linewatt.findings.limits import REACHED_RATE_RATIO
 
 pytestmark = pytest.mark.lab
 
@@ -85,7 +85,7 @@ def test_sums_are_those_of_the_nics_at_every_host(bench: Bench, test: str) -> No
         # what a process had no CPU for before the window, it sends in it: the bound is of the whole run
         assert trial["throughput_bps"] < 1.1 * 120e6
         assert of_whole_runs(bench, trial["number"]) < 1.01 * 120e6
-        assert (min(received) < REACHED * 40e6) == (trial["case"]["test"] in missed), (
+        assert (min(received) < REACHED_RATE_RATIO * 40e6) == (trial["case"]["test"] in missed), (
             "a machine that is busy with others may not carry what is asked of a pair; then it is said"
         )
         # datagrams that a busy machine drops in the receiver's socket have passed every NIC before

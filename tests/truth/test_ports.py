@@ -15,7 +15,7 @@ from tests.truth.hosts import Data, Ground
 from tests.truth.plants import Plant
 from tests.truth.test_plants import Said, agree, meet
 
-from linewatt.findings.limits import FULL, FULL_ALONE
+from linewatt.findings.limits import FULL_ALONE_RATIO, FULL_RATIO
 
 pytestmark = [pytest.mark.lab, pytest.mark.measures, pytest.mark.idle_machine]
 
@@ -72,7 +72,8 @@ def has_full_port(said: Said, instances: int) -> bool:
     parts = zip(*([one["throughput_bps"] for one in trial["data_ports"]] for trial in trials), strict=True)
     of_line = [[bps / (RATE_BPS * PAYLOAD) for bps in port] for port in parts]
     return any(
-        fmean(port) >= FULL or 2 * sum(share >= FULL_ALONE for share in port) > len(port) for port in of_line
+        fmean(port) >= FULL_RATIO or 2 * sum(share >= FULL_ALONE_RATIO for share in port) > len(port)
+        for port in of_line
     )
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from linewatt.findings.kinds import Kind, percent
-from linewatt.findings.limits import FULL
+from linewatt.findings.limits import FULL_RATIO
 
 BUSY_IDLE_CORES, BUSY_IDLE_HOST = 0.1, 0.002
 """cores; cores for each CPU of the host: the kernel's own work grows with them"""
@@ -90,7 +90,7 @@ KINDS = (
         "Processes that are not the load's used a part of a full CPU that the load or its interrupts need: without them "
         "throughput would be another. It does not matter whether they ran in the idle windows, too. The evidence names those "
         "that were seen; short-lived ones are not.",
-        f"A CPU of a role is {percent(FULL)} or more busy, and usr and sys there are more than the load on it used by "
+        f"A CPU of a role is {percent(FULL_RATIO)} or more busy, and usr and sys there are more than the load on it used by "
         f"{FOREIGN_CORES:g} of a CPU where no load was put, by {EXCESS_CORES:g} where one was; of a paced load on a kernel that "
         f"charges by the tick this is not asked. Or other processes that were seen on that CPU alone used more than "
         f"{FOREIGN_CORES:g} of it. Threads of the kernel that take packets (ksoftirqd, threaded NAPI) do not count.",

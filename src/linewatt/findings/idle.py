@@ -9,7 +9,7 @@ DRIFT_RATIO = 0.05
 """The same idle host may draw this much more or less after the load than before it."""
 QUIET_S = 10.0
 """Idle is looked at for at least so long before its window begins."""
-RESPONSES = 3.0
+METER_RESPONSES = 3.0
 """The same in response times of the slowest meter."""
 FLAT_CORES = 0.02
 """CPU use of the second half of that time may differ from the first half's by this much of one core."""
@@ -58,7 +58,7 @@ KINDS: tuple[Kind, ...] = (
         "host",
         ("above_idle",),
         "CPU use or power of the host still moved when an idle window began, so that idle may be something else.",
-        f"Over the {QUIET_S:g} s before, and at least {RESPONSES:g} response times of the meter, CPU use changed by more "
+        f"Over the {QUIET_S:g} s before, and at least {METER_RESPONSES:g} response times of the meter, CPU use changed by more "
         f"than {percent(FLAT_CORES)} of one core ({percent(FLAT_SHARE)} of a large host), or power by more than its step "
         f"and {percent(FLAT_POWER)}; waited for up to the limit. A shorter idle.seconds looks for as long as that.",
         "Find what runs there (top, systemd timers), stop it, or lengthen idle.seconds.",

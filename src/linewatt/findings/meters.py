@@ -25,7 +25,7 @@ SLOWEST_REFRESH_S = 30.0
 """A meter of which nothing is known may hold its value for so long, and does not hang yet."""
 ENERGY_STEPS = 3.0
 """of the meter, that what bits or packets add must span, for their energy to be told"""
-LONGER = "lengthen window.seconds to what the evidence says, or use a meter that is quicker"
+LONGER_WINDOW_ADVICE = "lengthen window.seconds to what the evidence says, or use a meter that is quicker"
 
 KINDS: tuple[Kind, ...] = (
     Kind(

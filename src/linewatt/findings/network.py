@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from linewatt.findings.kinds import Kind, percent
 
-DROPS_SHOWN = 1e-4
+DROPS_SHOWN_RATIO = 1e-4
 """packets of the usual causes that were dropped, as part of those that the interface passed"""
-USUAL = ("nic_rx_dropped", "qdisc_dropped")
+USUAL_DROP_CAUSES = ("nic_rx_dropped", "qdisc_dropped")
 """Frames of protocols that nobody listens to are dropped on any network, and a queue that is full is how TCP
 learns what a path carries."""
 
@@ -17,17 +17,17 @@ FLOOR_PPS = 1000.0
 """as many make ``FLOOR_BPS`` where they are full"""
 STRAY_PPS = 100.0
 """datagrams for ports where nobody listens: what asks for services on any network sends fewer"""
-SMALLER = {"length", "mss", "nodelay"}
+SMALLER_PACKET_OPTIONS = {"length", "mss", "nodelay"}
 """options of a load of TCP, of which one may have its packets smaller than they could be"""
 ANSWER_BYTES = 64
 """of IP and TCP, of an acknowledgement with options"""
-LEAST_SEEN = 0.9
+LEAST_SEEN_PAYLOAD_RATIO = 0.9
 """of the payload: an interface that shows less of it is not the one that the load takes"""
-LEAST_OF_LOAD = 0.1
+LEAST_OF_LOAD_RATIO = 0.1
 """of the payload: an interface that received less of it is not on the path of the load"""
-LEAST_SEGMENT = 0.9
+LEAST_SEGMENT_RATIO = 0.9
 """of the payload that an MTU has room for: options of TCP take less than the rest"""
-EDGE_S = 0.05
+LAST_READING_EDGE_S = 0.05
 """by how much the last reading may come after the load"""
 
 SILENT_LEAST_S, SILENT_INTERVALS, SILENT_RATIO = 1.0, 3, 0.1
@@ -54,7 +54,7 @@ KINDS = (
         (),
         "Counters of a host say that it dropped packets while the window ran.",
         f"Its counters of drops (the same as of a soak, see docs/soak.md) moved in the window; those of queues, and of what "
-        f"nobody wanted, by {percent(DROPS_SHOWN)} or more of the packets. What is in `udp-loss` is not told again.",
+        f"nobody wanted, by {percent(DROPS_SHOWN_RATIO)} or more of the packets. What is in `udp-loss` is not told again.",
         "Look at ring sizes, socket buffers (net.core.rmem_max), queues (`tc -s qdisc`) and net.core.netdev_max_backlog.",
     ),
     Kind(
@@ -104,7 +104,7 @@ KINDS = (
         (),
         "TCP sent smaller segments than the MTU of an end has room for: the figures are those of the smaller packets, which cost "
         "more CPU, and not of the MTU that is set.",
-        f"The MSS of the load's connections (`ss -ti` at the sender) is below {percent(LEAST_SEGMENT)} of the payload that the larger "
+        f"The MSS of the load's connections (`ss -ti` at the sender) is below {percent(LEAST_SEGMENT_RATIO)} of the payload that the larger "
         "MTU of both ends has room for, and the load was not asked for an MSS.",
         "Set one MTU at both ends and on the way; look for MSS clamping and for routes with an mtu or advmss.",
         "Segments smaller than the MTU",
@@ -116,7 +116,7 @@ KINDS = (
         ("throughput", "cpu"),
         "The load took another interface than the one that the inventory names: its line, its CPUs of interrupts, its settings and "
         "its neighbours are not those that linewatt read, and no limit is looked for in that line.",
-        f"The data interface of an end carried less than {percent(LEAST_OF_LOAD)} of the payload in the window; loads of "
+        f"The data interface of an end carried less than {percent(LEAST_OF_LOAD_RATIO)} of the payload in the window; loads of "
         f"{FLOOR_BPS / 1e6:g} Mbit/s or less are not compared.",
         "Look which way the data takes (`ip route get`), name that interface in the inventory, and measure again.",
         "Load not on the data interface",
@@ -131,7 +131,7 @@ KINDS = (
         "such trials.",
         f"Payload that the receiving processes counted in the window, of datagrams with their headers of IP and UDP, against bytes "
         f"that the interface of either end carried in it: {percent(SLACK_RATIO)} and {FLOOR_BPS / 1e6:g} Mbit/s more, and as much as "
-        f"an uneven load, rarely written counters and readings that came late allow. An interface that carried less than {percent(LEAST_OF_LOAD)} of the "
+        f"an uneven load, rarely written counters and readings that came late allow. An interface that carried less than {percent(LEAST_OF_LOAD_RATIO)} of the "
         "payload is not compared: the load takes another one.",
         "Compare the load with another one, look for a second path (`ip route get`), and repeat the measurement.",
         "Goodput above what the interface carried",

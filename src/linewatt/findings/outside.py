@@ -7,7 +7,7 @@ from linewatt.findings.kinds import Kind, percent
 
 OUTRANKED_CORES = 0.02
 """of a CPU of the load: what a hypervisor or a quota may take of it unsaid, too"""
-NEAR_LIMIT = 0.9
+NEAR_LIMIT_RATIO = 0.9
 """of a limit of a process (setrlimit): from here on a few streams more are refused"""
 WAITED_FOR_MEMORY = 0.05
 """of the time: where reclaim keeps tasks waiting so long, what the load allocates waits, too"""
@@ -57,7 +57,7 @@ KINDS = (
         "case",
         (),
         "A load process uses nearly all that its limits (ulimit) let it: more streams or instances would be refused.",
-        f"Open files, locked memory or threads are {percent(NEAR_LIMIT)} or more of the soft limit in `/proc/PID/limits` after "
+        f"Open files, locked memory or threads are {percent(NEAR_LIMIT_RATIO)} or more of the soft limit in `/proc/PID/limits` after "
         "the window. The limit of threads counts every thread of the user: at least those of the load are used.",
         "Raise the limit (`ulimit -n`, `-l`, `-u`; `limits.conf`, `LimitNOFILE=` of sshd's unit) before the load grows.",
         name="Limit of the load's processes is near",

@@ -6,7 +6,7 @@ from __future__ import annotations
 from linewatt.findings import Kind, rooms
 from linewatt.findings.kinds import percent
 from linewatt.findings.lies import LIES, Lie
-from linewatt.findings.steadiness import LIGHT, VISIBLE
+from linewatt.findings.steadiness import LIGHT_RATIO, VISIBLE_CHANGE_RATIO
 
 _HEAD = """\
 # Findings: what makes a figure doubtful, and what to do
@@ -64,7 +64,7 @@ def _weight(kind: Kind) -> str:
     figure = "CPU use" if kind.weighed == "cpu" else kind.weighed
     return (
         f"- **Weight**: a note where all such findings change the mean {figure} of the case by less than half of its "
-        f"95 % CI (of one run: {percent(LIGHT)}), but never where they change it by {percent(VISIBLE)} or more.\n"
+        f"95 % CI (of one run: {percent(LIGHT_RATIO)}), but never where they change it by {percent(VISIBLE_CHANGE_RATIO)} or more.\n"
     )
 
 

@@ -8,7 +8,7 @@ from linewatt.findings.kinds import Kind, percent
 MIN_UPDATES = 5
 BUSY_CORES, BUSY_RATIO = 0.2, 0.1
 """CPU use above idle that a sensor should show: cores, and of all the host's CPUs"""
-FOLLOW_THE_CPU = ("psu-in", "psu-out", "system", "wall", "cpu", "psys", "package", "core")
+SCOPES_THAT_FOLLOW_THE_CPU = ("psu-in", "psu-out", "system", "wall", "cpu", "psys", "package", "core")
 """scopes of power that go up and down with the CPU"""
 SWUNG_CORES, SWUNG_RATIO = 0.5, 0.25
 """How far CPU use must have gone up and down in a soak before a power reading that never moved is called frozen:
@@ -17,9 +17,9 @@ MAX_PSU_GAIN = 0.05
 """Readings of two sensors may disagree by this much before more out than in is called impossible."""
 MIN_OUT_RATIO = 0.6
 """No supply in use loses more than the rest of what it takes: if less comes out, some are not read."""
-REPEATED = 0.05
+REPEATED_TOTAL_RATIO = 0.05
 """Supplies of which each reads as much as the whole host, within this part, repeat its total."""
-FAR_MORE = 1.5
+FAR_MORE_RATIO = 1.5
 """Supplies that read so many times the whole host feed more than it, or say their ratings."""
 MAX_RATING_RATIO = 1.05
 """A supply may give a little more than its rating for a while; its sensor may err by as much."""
@@ -33,7 +33,7 @@ ALIKE_CHANGES, ALIKE_RATIO = 5, 0.8
 
 SUPPLY_IDLE_W, CARRIES_W = 1.0, 20.0
 """A supply that shows less gives nothing, while another that shows more carries the host."""
-TWO_WHOLES = 0.05
+TWO_WHOLES_RATIO = 0.05
 """Two readings of the whole host may differ by this much."""
 W_PER_CORE, CPU_FACTOR = 40.0, 1.3
 """Watts that a core in use can add to a host; and what the host adds to each watt of its CPUs."""
@@ -41,7 +41,7 @@ MIN_UNEXPLAINED_W, MIN_UNEXPLAINED = 60.0, 0.3
 """What may be left unexplained: memory, cards and fans that follow the load; W, and of idle."""
 MIN_OUTLIER_W, MIN_OUTLIER, SAME_CORES = 20.0, 0.1, 0.2
 """A trial may draw so much more than the median of its case at the same CPU use: W, and of the median; cores."""
-FEWEST_OF_CASE = 3
+FEWEST_RUNS_OF_CASE = 3
 
 KINDS = (
     Kind(
@@ -135,7 +135,7 @@ KINDS = (
         (),
         "Two readings both say that they are the whole host, of one BMC that differ, or of two sources at the wall; which "
         "was taken is said.",
-        f"Those of one BMC differ by more than {percent(TWO_WHOLES)}; or two sources at the wall both have a number: two "
+        f"Those of one BMC differ by more than {percent(TWO_WHOLES_RATIO)}; or two sources at the wall both have a number: two "
         "outlets of two supplies look like two meters in a row.",
         "Find out which of them is this host, and name it under the source's sensors; of two supplies name both outlets "
         "as channels of one source.",
@@ -149,7 +149,7 @@ KINDS = (
         "machine on the same meter.",
         f"Above idle, beyond the bounds: more than {CPU_FACTOR:g} times what the CPUs' own power rose by (or {W_PER_CORE:g} W a "
         f"core) and {MIN_UNEXPLAINED_W:g} W ({percent(MIN_UNEXPLAINED)} of idle) on top. In a case: a trial "
-        f"{MIN_OUTLIER_W:g} W and {percent(MIN_OUTLIER)} above the median of {FEWEST_OF_CASE} or more at the same CPU use.",
+        f"{MIN_OUTLIER_W:g} W and {percent(MIN_OUTLIER)} above the median of {FEWEST_RUNS_OF_CASE} or more at the same CPU use.",
         "Look at fan speed, GPUs and other cards, and at what else ran; do not take it for the cost of traffic.",
     ),
 )

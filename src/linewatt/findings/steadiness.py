@@ -6,19 +6,19 @@ from __future__ import annotations
 from linewatt.findings.kinds import Kind, percent
 from linewatt.findings.verdict import VISIBLE_DRIFT
 
-VISIBLE = 0.05
+VISIBLE_CHANGE_RATIO = 0.05
 """of the mean: the least change of a step, or from end to end of a slope, that is told"""
-DEPTH = 0.2
+LOW_DEPTH_RATIO = 0.2
 """of the other intervals: how far below them the lowest must be to be told apart"""
-MATTERS = 0.01
+MATTERING_RATIO = 0.01
 """of the mean: less than this a time apart or some lowest intervals may take from it untold"""
-LIGHT = 0.01
+LIGHT_RATIO = 0.01
 """of the figure of a single run: what changes less of it does not make it doubtful"""
 FEWEST_TO_DIFFER = 4
 """runs, the first among them"""
-LEAST_CORES = 0.05
+LEAST_CHANGE_CORES = 0.05
 """CPU use must change by this much to be told"""
-LEAST_STEPS = 3
+LEAST_METER_STEPS = 3
 """of the meter: watts must change by more than reading it does"""
 WARM_UP_PART = 1 / 3
 """of the window: a step up or down that is later is no warm-up"""
@@ -30,7 +30,7 @@ KINDS = (
         "trial",
         ("throughput",),
         "The beginning of the window runs at another rate than the rest: the mean is of both.",
-        f"A step of {percent(VISIBLE)} or more in the first third of the window that the noise of the intervals does "
+        f"A step of {percent(VISIBLE_CHANGE_RATIO)} or more in the first third of the window that the noise of the intervals does "
         "not explain.",
         "Raise window.omit until it goes away.",
         weighed="throughput",
@@ -41,7 +41,7 @@ KINDS = (
         "trial",
         ("throughput",),
         "Throughput rises or falls within the window: the mean is of neither rate.",
-        f"A step later than the first third, a rise for a while, or a slope, of {percent(VISIBLE)} or more that the "
+        f"A step later than the first third, a rise for a while, or a slope, of {percent(VISIBLE_CHANGE_RATIO)} or more that the "
         "noise does not explain.",
         "Raise window.omit if it is warm-up; else look at temperature, frequency (cpufreq) and other traffic.",
         weighed="throughput",
@@ -53,9 +53,9 @@ KINDS = (
         ("throughput", "cpu", "power", "above_idle"),
         "For a part of the window the rate was lower than before and after: the mean, and what is divided by it, is of "
         "two states.",
-        f"A stretch of intervals {percent(VISIBLE)} or more below those around it that the noise does not explain; or "
-        f"intervals, wherever they are, {percent(DEPTH)} or more below all others with a gap between. Either takes "
-        f"{percent(MATTERS)} or more from the mean.",
+        f"A stretch of intervals {percent(VISIBLE_CHANGE_RATIO)} or more below those around it that the noise does not explain; or "
+        f"intervals, wherever they are, {percent(LOW_DEPTH_RATIO)} or more below all others with a gap between. Either takes "
+        f"{percent(MATTERING_RATIO)} or more from the mean.",
         "Look for other traffic, a shaper, temperature and frequency, and what else ran at that time.",
         weighed="throughput",
     ),
@@ -65,7 +65,7 @@ KINDS = (
         "trial",
         ("throughput", "cpu", "power", "above_idle"),
         "The rate swings with a period within the window: the mean is of no state that lasts.",
-        f"The best period has an amplitude of {percent(VISIBLE)} or more that the noise, with its autocorrelation, does "
+        f"The best period has an amplitude of {percent(VISIBLE_CHANGE_RATIO)} or more that the noise, with its autocorrelation, does "
         "not explain.",
         "Look at congestion control, queues and shapers on the way, other traffic, and power limits.",
     ),
@@ -76,7 +76,7 @@ KINDS = (
         ("cpu",),
         "CPU use changes within the window although throughput is steady: something else ran for a part of it.",
         f"A step, a stretch, lowest readings, an oscillation or a slope as of throughput, in ten or more records of "
-        f"mpstat, by {LEAST_CORES:g} cores or more. Not told where throughput is unsteady itself.",
+        f"mpstat, by {LEAST_CHANGE_CORES:g} cores or more. Not told where throughput is unsteady itself.",
         "Look for what else ran (top, systemd timers), at frequency and at interrupts.",
         weighed="cpu",
     ),
@@ -86,7 +86,7 @@ KINDS = (
         "trial",
         ("power", "above_idle"),
         "Watts change within the window although throughput and CPU use are steady.",
-        f"The same in the readings of a meter with ten or more updates, by {LEAST_STEPS} of its steps or more.",
+        f"The same in the readings of a meter with ten or more updates, by {LEAST_METER_STEPS} of its steps or more.",
         "Look at fans, temperature, a power cap, and whether the meter averages over a time that began before the window.",
     ),
     Kind(

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from linewatt.findings.kinds import Kind, percent
-from linewatt.findings.limits import LITTLE_GAIN
+from linewatt.findings.limits import LITTLE_GAIN_RATIO
 
 VISIBLE_DRIFT = 0.02
 FAR_PART = 0.12
 """of the mean: the range of few runs that may be of two modes; healthy runs have a CV of 2 %"""
 FAR_ERRORS = 5.0
 """times the standard error of a run by itself: a spread of runs that noise within a run does not explain"""
-SEARCH_DRIFT = LITTLE_GAIN / 2
+SEARCH_DRIFT = LITTLE_GAIN_RATIO / 2
 """of throughput over a search: a doubling that brings LITTLE_GAIN more ends none"""
 
 KINDS = (

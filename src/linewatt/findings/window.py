@@ -10,7 +10,7 @@ CLOCK_UNCERTAINTY_S = 0.05
 CLOCK_SET_S = 0.5
 """between stamps and arrivals of readings, beyond drift: from here on a clock was set"""
 ARRIVAL_LATE_S = 1.5
-EDGE_ERROR = 0.005
+EDGE_ERROR_RATIO = 0.005
 """of the window: the part of its readings that may be of another time before figures are doubtful"""
 ASKING_S = 0.3
 """for a question to a host, and for a reading to arrive: omit and tail are longer than an interval by it"""
@@ -33,7 +33,7 @@ KINDS = (
         ("cpu", "power", "above_idle"),
         "The start of a load is so uncertain that the window may reach beyond the load: CPU use, counters and watts may contain time "
         "without load.",
-        f"With the earliest or the latest possible start, more than {percent(EDGE_ERROR)} of the window has no load. Throughput comes "
+        f"With the earliest or the latest possible start, more than {percent(EDGE_ERROR_RATIO)} of the window has no load. Throughput comes "
         "from the load's own intervals and is not affected.",
         "Find what delays the load's start or end at its client (a host whose CPUs are full), or make window.omit and "
         "window.tail longer than the evidence says.",
@@ -85,7 +85,7 @@ KINDS = (
         ("cpu",),
         "Readings that open or close the window reach beyond the load, where the host did something else: CPU use and "
         "counters of the window contain some of that, and are too low by as much as the evidence says.",
-        f"Readings are means over their interval; those at the edges put more than {percent(EDGE_ERROR)} of the window "
+        f"Readings are means over their interval; those at the edges put more than {percent(EDGE_ERROR_RATIO)} of the window "
         "outside the load.",
         f"Make window.omit at least an interval of the slowest sensor, and window.tail as long and {ASKING_S:g} s more.",
         weighed="cpu",

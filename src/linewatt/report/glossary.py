@@ -6,7 +6,7 @@ from __future__ import annotations
 from linewatt.analysis.metrics.of_trial import METRICS
 from linewatt.analysis.statistics.stats import FEWEST_TO_SKEW, runs_that_exclude
 from linewatt.findings.kinds import percent
-from linewatt.findings.limits import BEYOND_KNEE_GAIN, FULL, LITTLE_GAIN
+from linewatt.findings.limits import BEYOND_KNEE_GAIN, FULL_RATIO, LITTLE_GAIN_RATIO
 
 GLOSSARY: tuple[tuple[str, str], ...] = (
     (
@@ -45,9 +45,9 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     ),
     (
         "Limited by",
-        f"What is nearest to full, if it is at least {percent(FULL)} full in every trial and nothing speaks "
-        "against it: the line, a slot, the busiest CPU of a role, a buffer, a queue, or a limit inside the "
-        "device or path. “No limit found” is no proof of room.",
+        f"What is nearest to full, if it is at least {percent(FULL_RATIO)} full in every trial and nothing "
+        "speaks against it: the line, a slot, the busiest CPU of a role, a buffer, a queue, or a limit inside "
+        "the device or path. “No limit found” is no proof of room.",
     ),
 )
 
@@ -74,8 +74,8 @@ POWER_GLOSSARY: tuple[tuple[str, str], ...] = (
     (
         "Regime",
         "Single: one instance. Saturated: something that the instances share is full, or twice the instances "
-        f"brought less than {percent(LITTLE_GAIN)} (beyond the knee {percent(BEYOND_KNEE_GAIN)}). Multi: "
-        "between. Paced: held to a rate.",
+        f"brought less than {percent(LITTLE_GAIN_RATIO)} (beyond the knee {percent(BEYOND_KNEE_GAIN)}). "
+        "Multi: between. Paced: held to a rate.",
     ),
     (
         "Power",

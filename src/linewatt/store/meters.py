@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from linewatt.findings.meters import LONGER
+from linewatt.findings.meters import LONGER_WINDOW_ADVICE
 from linewatt.loads.registry import DEFAULT, LOADS
 from linewatt.model import EndResult, Flag, PowerResult, Trial, Window
 from linewatt.records import Meter
@@ -93,7 +93,10 @@ def _withheld(then: EndResult, now: EndResult) -> Iterator[Flag]:
     for before, after in zip(then.power, now.power, strict=True):
         if before.power_w is not None and after.power_w is None:
             yield Flag(
-                TOO_SHORT_CODE, f"{now.host}: {after.source} {after.channel}", after.reason or "", LONGER
+                TOO_SHORT_CODE,
+                f"{now.host}: {after.source} {after.channel}",
+                after.reason or "",
+                LONGER_WINDOW_ADVICE,
             )
 
 

@@ -25,7 +25,7 @@ from linewatt.analysis.limits.ranking import candidates
 from linewatt.analysis.limits.verdict import Limit, verdict
 from linewatt.delimited import read_table
 from linewatt.features.tables.imported import import_table
-from linewatt.findings.limits import TIE
+from linewatt.findings.limits import TIE_RATIO
 from linewatt.model import Case, CpuShares, EndResult, Flag, InstanceResult, Role, TcpState, Trial
 from linewatt.report.printing import html
 from linewatt.report.trials import terminal
@@ -398,7 +398,7 @@ def test_what_is_named_is_full_in_every_trial_and_nothing_known_is_clearly_fulle
     for one in found.ranked:
         if one.holds:
             assert found.found, "something is full in every trial"
-            assert min(1, one.share) <= least + TIE + 1e-9
+            assert min(1, one.share) <= least + TIE_RATIO + 1e-9
     assert found.found == bool(found.named)
     assert found.evidence
     assert found.margin

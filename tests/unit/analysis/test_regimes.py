@@ -26,7 +26,7 @@ from linewatt.analysis.limits.knee import knee
 from linewatt.analysis.power.machine_conditions import Beside
 from linewatt.analysis.power.outliers import PowerRow, power_outliers
 from linewatt.analysis.statistics.stats import t_quantile
-from linewatt.findings.limits import LITTLE_GAIN, WAITING
+from linewatt.findings.limits import LITTLE_GAIN_RATIO, WAITING_CPU_RATIO
 from linewatt.model import Case, CpuShares, EndResult, Flag, Trial
 
 LINE_BPS = 94.15e9
@@ -87,7 +87,7 @@ def test_a_gain_is_of_twice_the_instances_however_many_lie_between() -> None:
     found = gain(one, eight)
     assert found is not None
     assert found.ratio == pytest.approx(1.0, rel=0.01)
-    assert not found.is_below(LITTLE_GAIN)
+    assert not found.is_below(LITTLE_GAIN_RATIO)
     assert gain(eight, one) is None
 
 
@@ -98,7 +98,9 @@ def test_a_gain_stays_finite_whatever_the_rates_are() -> None:
     assert math.isfinite(found.ratio)
 
 
-@pytest.mark.parametrize(("cores", "hidden"), [(WAITING - 0.02, True), (WAITING + 0.02, False)])
+@pytest.mark.parametrize(
+    ("cores", "hidden"), [(WAITING_CPU_RATIO - 0.02, True), (WAITING_CPU_RATIO + 0.02, False)]
+)
 def test_an_instance_that_uses_clearly_less_than_it_did_waits(cores: float, hidden: bool) -> None:
     """As of a table, which has no single CPUs."""
 

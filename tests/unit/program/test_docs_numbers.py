@@ -31,7 +31,7 @@ from linewatt.features.advice.psu import supplies as psu
 from linewatt.features.advice.psu.tables import CERTIFIED, LEVELS
 from linewatt.features.soak import figures as soaks
 from linewatt.findings import cpu, idle, meters, network, steadiness, verdict
-from linewatt.findings.limits import FULL
+from linewatt.findings.limits import FULL_RATIO
 from linewatt.hosts.facts import parsers as fact_parsers
 from linewatt.loads.base import version_text
 from linewatt.loads.iperf3 import LOAD
@@ -60,9 +60,9 @@ STATED: dict[str, tuple[str, ...]] = {
         f"would be {percent(verdict.SEARCH_DRIFT)} or more over the whole search",
         f"from {steadiness.FEWEST_TO_DIFFER} runs, {percent(verdict.VISIBLE_DRIFT)} or more from the mean",
         f"(Student's t, p < {steady.FIRST_CHANCE:g}): `first-trial-differs`",
-        f"lowest intervals must take {percent(steadiness.MATTERS)} from the mean",
-        f"Each must be {percent(steadiness.VISIBLE)} or more",
-        f"lowest intervals wherever they are ({percent(steadiness.DEPTH)} below all others",
+        f"lowest intervals must take {percent(steadiness.MATTERING_RATIO)} from the mean",
+        f"Each must be {percent(steadiness.VISIBLE_CHANGE_RATIO)} or more",
+        f"lowest intervals wherever they are ({percent(steadiness.LOW_DEPTH_RATIO)} below all others",
         f"after stopping at {', '.join(map(str, repeats.LOOKS[:3]))} or {repeats.LOOKS[3]} runs",
         f"missing for more than {WORDS[energy.MAX_GAP_READINGS]} readings",
         f"fewer than {meters.FEWEST_SAMPLES} samples",
@@ -126,7 +126,7 @@ STATED: dict[str, tuple[str, ...]] = {
     "check.md": (f"iperf3 {version_text(LOAD.busy_waits[0])} and 3.17 with a rate (they spin)",),
     "soak.md": (
         f"slices below {percent(soaks.STALL_SHARE)} of the median rate",
-        f"used {FULL:g} of a core or more for over {percent(soaks.SATURATED_TIME)} of the time",
+        f"used {FULL_RATIO:g} of a core or more for over {percent(soaks.SATURATED_TIME)} of the time",
         f"it makes {percent(soaks.VISIBLE_DRIFT)} or more over the soak",
         f"differ by more than {percent(AGREES)}",
     ),

@@ -24,7 +24,7 @@ from linewatt.engine.live.meter_book import MeterBook
 from linewatt.engine.measuring.measure import measure
 from linewatt.engine.rounds import RoundRunner
 from linewatt.errors import InvalidInput
-from linewatt.findings.meters import LONGER
+from linewatt.findings.meters import LONGER_WINDOW_ADVICE
 from linewatt.loads.iperf3.load import Iperf3
 from linewatt.missing import Missing
 from linewatt.model import Case, Channel, EndResult, Flag, PowerResult, Trial, Window
@@ -340,7 +340,7 @@ def test_a_window_that_turned_out_too_short_for_its_meter_loses_its_power_and_sa
         "the window of 60 s is too short for this meter (refreshed every 30 s, shows a load only 25 s into "
         "the window); window.seconds: 145 would do"
     )
-    assert flags == (Flag("power-window-too-short", "h1: bmc out", one.reason, LONGER),)
+    assert flags == (Flag("power-window-too-short", "h1: bmc out", one.reason, LONGER_WINDOW_ADVICE),)
     assert totals.system([one]) == Missing(f"bmc out: {one.reason}")
 
 
@@ -385,7 +385,7 @@ QUICK = Dynamics(1.0, 1.0, 0.0, 1.0)
 
 def judged_slow(known: Dynamics, steps: int, where: str = "h1: bmc out", **seemed: float) -> Trial:
     """A first trial whose load began unevenly, with what the campaign had learned by its end."""
-    flag = Flag(TOO_SHORT_CODE, where, TOO_SLOW, LONGER)
+    flag = Flag(TOO_SHORT_CODE, where, TOO_SLOW, LONGER_WINDOW_ADVICE)
     stored = replace(measured(**(SLOW | seemed)), flags=(flag,))
     (found,) = with_meters([stored], {KEY: learned(known).model_copy(update={"steps": steps})})
     return found

@@ -17,7 +17,7 @@ from linewatt.analysis.cases.search import Next, failing, sent_s
 from linewatt.analysis.limits.ceiling import Gain, gain
 from linewatt.analysis.limits.knee import Knee, Line, lines
 from linewatt.analysis.statistics.stats import Estimate, estimate
-from linewatt.findings.limits import LITTLE_GAIN, SAME_LEVEL
+from linewatt.findings.limits import LITTLE_GAIN_RATIO, SAME_CEILING_RATIO
 from linewatt.model import Case, Trial
 from linewatt.records import Host
 
@@ -68,7 +68,7 @@ class Doubling:
         return (
             measured_gain is not None
             and measured_gain.high is not None
-            and measured_gain.is_below(LITTLE_GAIN)
+            and measured_gain.is_below(LITTLE_GAIN_RATIO)
         )
 
     @property
@@ -155,7 +155,7 @@ def falls(search: InstanceSearch) -> bool:
     last_gain = None if best is None or last is None or best is last else _measured(best, last)
     return (
         last_gain is not None
-        and last_gain.ratio < -SAME_LEVEL
+        and last_gain.ratio < -SAME_CEILING_RATIO
         and last_gain.high is not None
         and last_gain.high < 0
     )
@@ -165,7 +165,7 @@ def _enough(steps: Sequence[Step]) -> Step | None:
     return next((step for at, step in enumerate(steps) if not _bettered(step, steps[at + 1 :])), None)
 
 
-def _bettered(step: Step, others: Iterable[Step], by: float = SAME_LEVEL) -> bool:
+def _bettered(step: Step, others: Iterable[Step], by: float = SAME_CEILING_RATIO) -> bool:
     """Whether any of the others is surely better, by more than means at one level differ; of too few trials
     to tell the means decide."""
     gains = [measured_gain for rival in others if (measured_gain := _measured(step, rival)) is not None]
@@ -363,7 +363,7 @@ def _contradicted(bend: Knee, steps: Sequence[Step], doubled: Sequence[Doubling]
     if not low <= bend.instances <= high:
         return True
     beyond = [step for step in steps if step.instances >= bend.instances]
-    return any(_bettered(step, beyond[at + 1 :], LITTLE_GAIN) for at, step in enumerate(beyond))
+    return any(_bettered(step, beyond[at + 1 :], LITTLE_GAIN_RATIO) for at, step in enumerate(beyond))
 
 
 def fitted(search: InstanceSearch) -> tuple[Line, Line] | None:

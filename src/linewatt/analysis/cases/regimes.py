@@ -15,7 +15,7 @@ from linewatt.analysis.limits.ceiling import Measured, flat, gain
 from linewatt.analysis.limits.cpus import count
 from linewatt.analysis.limits.knee import Knee, knee, widened
 from linewatt.analysis.limits.ranking import Ranked
-from linewatt.findings.limits import LITTLE_GAIN
+from linewatt.findings.limits import LITTLE_GAIN_RATIO
 from linewatt.model import Case
 
 if TYPE_CHECKING:
@@ -113,4 +113,4 @@ def _rises(summary: CaseSummary, more: CaseSummary) -> bool:
     if first is not None and second is not None and abs(second / first - 1) > SAME_CAPACITY:
         return False
     gain_to_more = gain(summary, more)
-    return gain_to_more is not None and gain_to_more.ratio >= LITTLE_GAIN
+    return gain_to_more is not None and gain_to_more.ratio >= LITTLE_GAIN_RATIO

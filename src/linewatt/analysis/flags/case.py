@@ -21,8 +21,13 @@ from linewatt.analysis.statistics.few_runs import Unresolved, unresolved
 from linewatt.analysis.statistics.modes import FEWEST_RUNS, Modes, modes
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.analysis.statistics.steadiness import drift, unlike
-from linewatt.findings.limits import EXCEEDED, FULL, IMPOSSIBLE, REACHED
-from linewatt.findings.power import FEWEST_OF_CASE, MIN_OUTLIER, MIN_OUTLIER_W, SAME_CORES
+from linewatt.findings.limits import (
+    EXCEEDED_RATE_RATIO,
+    FULL_RATIO,
+    IMPOSSIBLE_LINE_RATIO,
+    REACHED_RATE_RATIO,
+)
+from linewatt.findings.power import FEWEST_RUNS_OF_CASE, MIN_OUTLIER, MIN_OUTLIER_W, SAME_CORES
 from linewatt.model import Case, EndResult, Flag, Trial
 from linewatt.units import format_change, format_percent, format_rate, format_rates, format_seconds
 
@@ -177,7 +182,7 @@ def _above_the_others(ends: Sequence[tuple[int, EndResult | None]]) -> Iterator[
         for number, end in ends
         if end is not None and isinstance(total := system(end.power), Total)
     ]
-    if len(measured_ends) < FEWEST_OF_CASE or len({total.scope for _, _, total in measured_ends}) > 1:
+    if len(measured_ends) < FEWEST_RUNS_OF_CASE or len({total.scope for _, _, total in measured_ends}) > 1:
         return
     usual_w = median(total.power_w for _, _, total in measured_ends)
     cores = [end.cpu_cores for _, end, _ in measured_ends if end.cpu_cores is not None]
@@ -253,7 +258,7 @@ def _asked(case: Case, limit: Limit, where: str) -> Iterator[Flag]:
         paced_candidate is None
         or case.load_level is not None
         or case.search
-        or paced_candidate.share >= REACHED
+        or paced_candidate.share >= REACHED_RATE_RATIO
     ):
         return
     if paced_candidate.capacity is None or paced_candidate.used is None:
@@ -285,7 +290,7 @@ def exceeded_flags(asked_and_moved: Sequence[tuple[float, float]], where: str) -
     if not asked_and_moved:
         return
     target_bps, moved_bps = (fmean(rates) for rates in zip(*asked_and_moved, strict=True))
-    if moved_bps <= EXCEEDED * target_bps:
+    if moved_bps <= EXCEEDED_RATE_RATIO * target_bps:
         return
     yield Flag(
         "rate-exceeded",
@@ -299,7 +304,7 @@ def exceeded_flags(asked_and_moved: Sequence[tuple[float, float]], where: str) -
 def _impossible(trials: Sequence[Trial], limit: Limit, where: str) -> Iterator[Flag]:
     lines = [candidate for candidate in limit.ranked if candidate.kind in ("line-rate", "shaper")]
     line = max(lines, key=lambda line: max(line.known, default=0.0), default=None)
-    above = [share for share in line.known if share > IMPOSSIBLE] if line else []
+    above = [share for share in line.known if share > IMPOSSIBLE_LINE_RATIO] if line else []
     if line is None or line.capacity is None or not above:
         return
     of = f"of data port {line.port} " if line.port else ""
@@ -324,7 +329,7 @@ def _test_bed(case: Case, limit: Limit) -> Iterator[Flag]:
     receiving = [
         candidate for candidate in limit.ranked if candidate.end == "receiver" and candidate.cpu is not None
     ]
-    if not receiving or any(candidate.share >= FULL for candidate in receiving):
+    if not receiving or any(candidate.share >= FULL_RATIO for candidate in receiving):
         return
     yield case_flag(
         "test-bed-is-the-limit",

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from linewatt.analysis.flags.case_flag import case_flag
-from linewatt.findings.limits import ASYMMETRIC
+from linewatt.findings.limits import ASYMMETRIC_FACTOR
 from linewatt.model import Case, Direction, Flag, is_request_response
 from linewatt.units import format_rate
 
@@ -24,7 +24,7 @@ def direction_flags(summaries: Sequence[CaseSummary]) -> Iterator[tuple[Case, Fl
         if faster is None or slower.throughput_bps is None or faster.throughput_bps is None:
             continue
         slow_bps, fast_bps = slower.throughput_bps.mean, faster.throughput_bps.mean
-        if slow_bps <= 0 or fast_bps < ASYMMETRIC * slow_bps:
+        if slow_bps <= 0 or fast_bps < ASYMMETRIC_FACTOR * slow_bps:
             continue
         yield (
             slower.case,

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from linewatt.analysis.statistics.stats import estimate
 from linewatt.findings import kind_of
 from linewatt.findings.kinds import Figure
-from linewatt.findings.steadiness import LIGHT, VISIBLE
+from linewatt.findings.steadiness import LIGHT_RATIO, VISIBLE_CHANGE_RATIO
 from linewatt.model import Flag, Trial
 
 
 def is_light_in_trial(flag: Flag) -> bool:
     """Whether a finding changed less of the figure of its trial than a single run may be off by."""
     weighed = kind_of(flag.code).weighed
-    return weighed is not None and flag.effect_ratio is not None and abs(flag.effect_ratio) < LIGHT
+    return weighed is not None and flag.effect_ratio is not None and abs(flag.effect_ratio) < LIGHT_RATIO
 
 
 def light_codes(done: Sequence[Trial]) -> frozenset[str]:
@@ -62,4 +62,4 @@ def _reach(values: Sequence[float]) -> float:
     if mean is None or mean.mean <= 0:
         return 0.0
     interval = mean.interval()
-    return LIGHT if interval is None else min(VISIBLE, interval.half_width / mean.mean)
+    return LIGHT_RATIO if interval is None else min(VISIBLE_CHANGE_RATIO, interval.half_width / mean.mean)

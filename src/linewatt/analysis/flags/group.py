@@ -11,7 +11,7 @@ from linewatt.analysis.flags.case_flag import case_flag
 from linewatt.analysis.limits import limit_text
 from linewatt.analysis.limits.ranking import Ranked
 from linewatt.analysis.limits.verdict import Limit
-from linewatt.findings.limits import FULL, SLOWER_PAIR
+from linewatt.findings.limits import FULL_RATIO, SLOWER_PAIR_RATIO
 from linewatt.model import Case, Flag, Role, Trial
 from linewatt.units import format_change, format_rate
 
@@ -30,7 +30,7 @@ def test_bed_of_pair(case: Case, limit: Limit, of_group: Limit) -> Iterator[Flag
         candidate for candidate in of_group.ranked if candidate.end == shared and candidate.cpu is not None
     ]
     full = [candidate for candidate in of_group.ranked if candidate.host == dut and candidate.holds]
-    if not cpus or full or any(cpu.share >= FULL for cpu in cpus):
+    if not cpus or full or any(cpu.share >= FULL_RATIO for cpu in cpus):
         return
     yield case_flag(
         "test-bed-is-the-limit",
@@ -66,7 +66,10 @@ def slower_pairs(trials: Sequence[Trial]) -> Iterator[Flag]:
     for pair, pair_rates in rates.items():
         others = [of_other for other_pair, of_other in rates.items() if other_pair != pair]
         usual = [median(run) for run in zip(*others, strict=True)]
-        if all(bps < (1 - SLOWER_PAIR) * usual_bps for bps, usual_bps in zip(pair_rates, usual, strict=True)):
+        if all(
+            bps < (1 - SLOWER_PAIR_RATIO) * usual_bps
+            for bps, usual_bps in zip(pair_rates, usual, strict=True)
+        ):
             others_have = "the other has" if len(others) == 1 else "the others have"
             change = format_change(fmean(pair_rates) / fmean(usual) - 1)
             yield Flag(

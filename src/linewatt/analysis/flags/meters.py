@@ -17,7 +17,7 @@ from linewatt.findings.meters import (
     SLOWEST_REFRESH_S,
     STANDS_WINDOWS,
 )
-from linewatt.findings.power import FOLLOW_THE_CPU
+from linewatt.findings.power import SCOPES_THAT_FOLLOW_THE_CPU
 from linewatt.model import Flag, PowerResult, Trial
 from linewatt.records import Idle, Meter
 from linewatt.sensors.power.dynamics import POLL_LIMITED
@@ -151,7 +151,7 @@ def _of_idle(windows: Iterable[Idle]) -> Iterator[tuple[str, _Moved]]:
 
 
 def _follows(scope: str) -> bool:
-    return scope.partition(":")[0] in FOLLOW_THE_CPU
+    return scope.partition(":")[0] in SCOPES_THAT_FOLLOW_THE_CPU
 
 
 def _is_known(channel: PowerResult, cores: float | None) -> bool:

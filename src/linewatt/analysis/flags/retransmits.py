@@ -8,7 +8,7 @@ from statistics import fmean
 
 from linewatt.analysis.limits.candidate import SentAgain
 from linewatt.analysis.limits.retransmits import mean_sent_again, sent_again
-from linewatt.findings.limits import RETRANSMITTED
+from linewatt.findings.limits import LOSSY_RETRANSMIT_RATIO
 from linewatt.model import Case, Flag, Trial
 from linewatt.units import format_percent
 
@@ -19,9 +19,9 @@ def retransmit_flags(case: Case, trials: Sequence[Trial]) -> Iterator[Flag]:
     Of a group each pair says it.
     """
     counted = [again for trial in trials if (again := sent_again(trial)) is not None]
-    above = [again for again in counted if again.ratio >= RETRANSMITTED]
+    above = [again for again in counted if again.ratio >= LOSSY_RETRANSMIT_RATIO]
     again = mean_sent_again(above)
-    if again is None or fmean(one.ratio for one in counted) < RETRANSMITTED:
+    if again is None or fmean(one.ratio for one in counted) < LOSSY_RETRANSMIT_RATIO:
         return
     yield Flag(
         "tcp-retransmits",

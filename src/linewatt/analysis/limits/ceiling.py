@@ -20,14 +20,14 @@ from linewatt.analysis.limits.verdict import Limit
 from linewatt.analysis.statistics.contrasts import welch
 from linewatt.findings.limits import (
     BEYOND_KNEE_GAIN,
-    FULL,
-    LEVEL_SD,
-    LITTLE_GAIN,
-    LOSS,
-    RETRANSMITTED,
-    SAME_LEVEL,
+    CEILING_SD_RATIO,
+    FULL_RATIO,
+    LIMITING_LOSS_RATIO,
+    LITTLE_GAIN_RATIO,
+    LOSSY_RETRANSMIT_RATIO,
+    SAME_CEILING_RATIO,
     SEGMENT_BITS,
-    WAITING,
+    WAITING_CPU_RATIO,
 )
 from linewatt.missing import Missing
 from linewatt.model import Case, Role
@@ -100,7 +100,7 @@ def flat(fewer: CaseSummary, more: CaseSummary, bend: Knee | None) -> tuple[str,
     gain_to_more = gain(fewer, more)
     if gain_to_more is None:
         return ()
-    if gain_to_more.is_below(LITTLE_GAIN):
+    if gain_to_more.is_below(LITTLE_GAIN_RATIO):
         return (gain_to_more.words,)
     if bend is None or more.case.instances <= bend.instances or not gain_to_more.is_below(BEYOND_KNEE_GAIN):
         return ()
@@ -163,7 +163,7 @@ def _has_full_port(summary: CaseSummary) -> bool:
     """Whether the line of one of several data ports may be what instances wait for: nearly full in the mean
     of the trials, or full in most. Ports that share a ceiling take turns at more of it than their part."""
     ports = [candidate for candidate in summary.limit.ranked if candidate.port is not None]
-    return any(port.share >= FULL or 2 * port.full_in > len(port.known) for port in ports)
+    return any(port.share >= FULL_RATIO or 2 * port.full_in > len(port.known) for port in ports)
 
 
 def with_ceiling(series: Sequence[CaseSummary], at: int, hidden_ceiling: Ceiling) -> list[CaseSummary]:
@@ -186,7 +186,7 @@ def _same_level(case_summary: CaseSummary, level_bps: float) -> bool:
         or _has_full_port(case_summary)
     ):
         return False
-    return abs(case_summary.throughput_bps.mean / level_bps - 1) <= SAME_LEVEL
+    return abs(case_summary.throughput_bps.mean / level_bps - 1) <= SAME_CEILING_RATIO
 
 
 def _limit(before: Limit, hidden_ceiling: Ceiling) -> Limit:
@@ -235,7 +235,7 @@ def _cpus(series: Sequence[CaseSummary], end: Role) -> _Answer:
         cores_by_instances[-1],
         max(cores_by_instances[:-1], key=lambda entry: entry[1]),
     )
-    if now > WAITING * peak_cores:
+    if now > WAITING_CPU_RATIO * peak_cores:
         return None, f"single CPUs of {where}"
     comparison = f"an instance uses {now:.2f} cores of {where}, and used {peak_cores:.2f} with {then}"
     return True, f"not the CPU: {comparison}, so it waits"
@@ -253,17 +253,21 @@ def _cores(case_summary: CaseSummary, end: Role) -> float | None:
 def _loss(summary: CaseSummary) -> _Answer:
     if not summary.case.is_tcp:
         lost = summary.lost_ratio
-        return (None, "loss") if lost is None else (lost.mean < LOSS, f"{format_percent(lost.mean)} lost")
+        return (
+            (None, "loss")
+            if lost is None
+            else (lost.mean < LIMITING_LOSS_RATIO, f"{format_percent(lost.mean)} lost")
+        )
     sent, window_s = summary.retransmits, summary.window_s
     if sent is None or window_s is None or summary.throughput_bps is None:
         return None, "retransmits"
     full = summary.throughput_bps.mean * window_s / SEGMENT_BITS
     part = sent.mean / min(full, summary.sent_segments or full)
-    return part < RETRANSMITTED, f"{sent.mean:,.0f} retransmits per trial"
+    return part < LOSSY_RETRANSMIT_RATIO, f"{sent.mean:,.0f} retransmits per trial"
 
 
 def _repeats(throughput: Estimate) -> _Answer:
     if throughput.sd is None:
         return None, "whether it repeats: one run"
     spread = throughput.sd / throughput.mean
-    return spread < LEVEL_SD, f"repeats to {format_percent(spread)} (SD of {throughput.n} runs)"
+    return spread < CEILING_SD_RATIO, f"repeats to {format_percent(spread)} (SD of {throughput.n} runs)"

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from linewatt.analysis.limits.candidate import Candidate, Kind
-from linewatt.findings.limits import FULL
+from linewatt.findings.limits import FULL_RATIO
 from linewatt.model import CpuShares, EndResult, OtherProcess, Trial
 from linewatt.units import format_percent
 
@@ -194,7 +194,7 @@ def _elsewhere(trial: Trial, end: EndResult) -> Iterator[Candidate]:
     (number,) = alone.cpus
     serving = alone.soft_ratio + alone.irq_ratio
     busy = used(alone, load_niced=niced_counts(end))
-    if busy < FULL or serving < MOSTLY * busy or not _serves(end, number):
+    if busy < FULL_RATIO or serving < MOSTLY * busy or not _serves(end, number):
         return
     kind: Kind = "receiver-cpu" if end.role == "receiver" else "sender-cpu"
     notes = (f"CPU {number}, which has neither role", *_squeezed(end), *_slowed(trial, end))
@@ -205,7 +205,7 @@ def _in_turn(trial: Trial, end: EndResult) -> Iterator[Candidate]:
     """Receive work that was moved from CPU to CPU in the window, and filled each while it was there."""
     shares = end.softirq_in_turn
     busiest = end.hottest
-    if shares is None or (busiest is not None and used(busiest, load_niced=niced_counts(end)) >= FULL):
+    if shares is None or (busiest is not None and used(busiest, load_niced=niced_counts(end)) >= FULL_RATIO):
         return
     if shares.soft_ratio + shares.irq_ratio < MOSTLY * used(shares):
         return

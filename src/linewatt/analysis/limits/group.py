@@ -11,7 +11,7 @@ from linewatt.analysis.limits import limit_text
 from linewatt.analysis.limits.candidate import Kind
 from linewatt.analysis.limits.paths import lost_ratio
 from linewatt.analysis.limits.verdict import Limit, verdict
-from linewatt.findings.limits import LOSS
+from linewatt.findings.limits import LIMITING_LOSS_RATIO
 from linewatt.model import Case, Trial
 
 _TURNED: dict[Kind, Kind] = {
@@ -74,7 +74,7 @@ def _concerns(limit: Limit, pair: Case, trials: Sequence[Trial], pair_trials: Se
 def _loses(trials: Sequence[Trial]) -> bool:
     """Whether datagrams do not arrive, so that something behind the sender is full."""
     lost_ratios = [lost_ratio(trial) for trial in trials if trial.status == "done"]
-    return any(lost is not None and lost >= LOSS for lost in lost_ratios)
+    return any(lost is not None and lost >= LIMITING_LOSS_RATIO for lost in lost_ratios)
 
 
 def _inherited(group: Limit, pair: Case, pair_limit: Limit) -> Limit:

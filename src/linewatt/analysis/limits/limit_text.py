@@ -10,7 +10,7 @@ from linewatt.analysis.limits.candidate import Kind, SentAgain
 from linewatt.analysis.limits.cpus import ROLES, count, seen_cores, used
 from linewatt.analysis.limits.paths import line_words, rate_words
 from linewatt.analysis.limits.ranking import Ranked
-from linewatt.findings.limits import FULL
+from linewatt.findings.limits import FULL_RATIO
 from linewatt.model import CpuShares, OtherProcess
 from linewatt.units import format_percent, format_rate
 
@@ -92,7 +92,7 @@ def is_alone(ranked: Ranked) -> bool:
     """Whether it is one full CPU of several that have room on average."""
     if ranked.kind not in ROLES or ranked.role is None or ranked.cpu is None or count(ranked.role) == 1:
         return False
-    return ranked.share >= FULL > used(ranked.role, load_niced=ranked.load_niced)
+    return ranked.share >= FULL_RATIO > used(ranked.role, load_niced=ranked.load_niced)
 
 
 def names(limits: Sequence[Ranked]) -> str:

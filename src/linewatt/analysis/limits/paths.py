@@ -9,7 +9,7 @@ from dataclasses import replace
 from linewatt.analysis.cases.flows import flow_trials
 from linewatt.analysis.limits.candidate import Candidate, Kind
 from linewatt.analysis.limits.ports import lines_apart
-from linewatt.findings.limits import IMPOSSIBLE, LOSS, OVERFLOW_PART
+from linewatt.findings.limits import IMPOSSIBLE_LINE_RATIO, LIMITING_LOSS_RATIO, OVERFLOW_PART
 from linewatt.model import ENDS, EndResult, Role, Trial
 from linewatt.units import format_percent, format_rate
 
@@ -110,7 +110,7 @@ def _carrier(
     if it were not the limit, and why it is ruled out where more went through than it can carry."""
     if capacity is None or capacity <= 0 or used is None:
         return
-    beyond = used / capacity > IMPOSSIBLE
+    beyond = used / capacity > IMPOSSIBLE_LINE_RATIO
     yield Candidate(
         kind=kind,
         end=where[0],
@@ -180,7 +180,7 @@ def _overflows(trial: Trial) -> Iterator[Candidate]:
 
 def _overflows_of(trial: Trial, ends: Mapping[Role, EndResult | None]) -> Iterator[Candidate]:
     lost = trial.lost_packets
-    if trial.case.is_tcp or not lost or (trial.lost_ratio or 0.0) < LOSS:
+    if trial.case.is_tcp or not lost or (trial.lost_ratio or 0.0) < LIMITING_LOSS_RATIO:
         return
     on_way = f" on {trial.case.way}" if trial.case.flow_of else ""
     for kind, at_sender, counters, where in _OVERFLOWS:

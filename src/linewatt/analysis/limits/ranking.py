@@ -13,7 +13,14 @@ from linewatt.analysis.limits.cpus import cpu_candidates
 from linewatt.analysis.limits.paths import lost_ratio, path_candidates
 from linewatt.analysis.limits.quotas import quota_candidates
 from linewatt.analysis.limits.retransmits import mean_sent_again, retransmit_candidates
-from linewatt.findings.limits import FULL, FULL_ALONE, LOSS, REACHED, THROTTLED, WAITED
+from linewatt.findings.limits import (
+    FULL_ALONE_RATIO,
+    FULL_RATIO,
+    LIMITING_LOSS_RATIO,
+    REACHED_RATE_RATIO,
+    THROTTLED_PERIODS_RATIO,
+    WAITED_RATIO,
+)
 from linewatt.model import Case, Role, SharedCpu, Trial
 
 _OF_TIME: tuple[Kind, ...] = ("receive-window", "send-buffer", "retransmits")
@@ -39,10 +46,16 @@ class Ranked(Candidate):
     def full_from(self) -> float:
         """The share from which on it counts as full."""
         if self.port is not None:
-            return FULL_ALONE
+            return FULL_ALONE_RATIO
         if self.cgroup is not None:
-            return THROTTLED
-        return REACHED if self.kind == "paced" else WAITED if self.kind in _OF_TIME else FULL
+            return THROTTLED_PERIODS_RATIO
+        return (
+            REACHED_RATE_RATIO
+            if self.kind == "paced"
+            else WAITED_RATIO
+            if self.kind in _OF_TIME
+            else FULL_RATIO
+        )
 
     @property
     def full_in(self) -> int:
@@ -87,7 +100,7 @@ def candidates(trial: Trial) -> tuple[Candidate, ...]:
     if trial.case.is_both_ways:  # both ends send, so none is spared as a receiver
         return tuple(replace(candidate, two_roles=candidate.end is not None) for candidate in limits)
     lost = lost_ratio(trial)
-    if trial.case.is_tcp or lost is None or lost >= LOSS:
+    if trial.case.is_tcp or lost is None or lost >= LIMITING_LOSS_RATIO:
         return limits
     return tuple(_spared(candidate) if candidate.end == "receiver" else candidate for candidate in limits)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 
 from linewatt.analysis.limits.candidate import Candidate, SentAgain
-from linewatt.findings.limits import RETRANSMITTED, SEGMENT_BITS
+from linewatt.findings.limits import LOSSY_RETRANSMIT_RATIO, SEGMENT_BITS
 from linewatt.model import EndResult, Role, Trial
 from linewatt.sensors.drops import losses
 
@@ -69,7 +69,7 @@ def mean_sent_again(trials: Sequence[SentAgain]) -> SentAgain | None:
 def retransmit_candidates(trial: Trial) -> Iterator[Candidate]:
     """Loss that TCP makes up for, where it is more than TCP needs to find its rate."""
     again = sent_again(trial)
-    if again is None or again.ratio < RETRANSMITTED:
+    if again is None or again.ratio < LOSSY_RETRANSMIT_RATIO:
         return
     yield Candidate(
         kind="retransmits",

@@ -17,7 +17,7 @@ from linewatt.analysis.limits.candidate import Kind
 from linewatt.analysis.limits.cpus import ROLES, count
 from linewatt.analysis.limits.paths import line_words, lost_ratio
 from linewatt.analysis.limits.ranking import Ranked, rank
-from linewatt.findings.limits import EXCEEDED, LOSS, REACHED, TIE
+from linewatt.findings.limits import EXCEEDED_RATE_RATIO, LIMITING_LOSS_RATIO, REACHED_RATE_RATIO, TIE_RATIO
 from linewatt.model import ENDS, Case, Trial, is_request_response
 from linewatt.units import format_percent, format_rate
 
@@ -91,7 +91,7 @@ def verdict(trials: Sequence[Trial]) -> Limit:
     case, ranked = done[0].case, rank(done)
     unknown = _unknown(case, ranked, has_line=any(trial.line_goodput_bps for trial in done))
     paced_candidate = next((candidate for candidate in ranked if candidate.kind == "paced"), None)
-    if paced_candidate is not None and paced_candidate.holds and paced_candidate.share <= EXCEEDED:
+    if paced_candidate is not None and paced_candidate.holds and paced_candidate.share <= EXCEEDED_RATE_RATIO:
         return _paced(paced_candidate, ranked, unknown)
     named, added = _named(case, done, ranked), [*_added(done), *_elsewhere(done)]
     if added:  # what such a path carries is no figure of the line
@@ -147,7 +147,7 @@ def _named(case: Case, done: Sequence[Trial], ranked: Sequence[Ranked]) -> tuple
     """
     full = [candidate for candidate in ranked if candidate.kind != "paced" and candidate.holds]
     lost = _lost(done)
-    if case.is_tcp or case.is_both_ways or (lost is not None and lost < LOSS):
+    if case.is_tcp or case.is_both_ways or (lost is not None and lost < LIMITING_LOSS_RATIO):
         return _nearest(full)
     sending = [candidate for candidate in full if candidate.end == "sender" and candidate.is_cause]
     return (*_nearest([candidate for candidate in full if candidate not in sending]), *_nearest(sending))
@@ -157,7 +157,7 @@ def _nearest(full: Sequence[Ranked]) -> tuple[Ranked, ...]:
     """Those nearest to full; queues and windows only where nothing that is slow explains them."""
     pool = [candidate for candidate in full if candidate.is_cause] or list(full)
     best = max((min(1.0, candidate.share) for candidate in pool), default=0.0)
-    return tuple(candidate for candidate in pool if best - min(1.0, candidate.share) <= TIE)
+    return tuple(candidate for candidate in pool if best - min(1.0, candidate.share) <= TIE_RATIO)
 
 
 def _lost(done: Sequence[Trial]) -> float | None:
@@ -169,13 +169,13 @@ def _missed(requested: Ranked | None) -> list[str]:
     """That the asked rate did not arrive."""
     if requested is None:
         return []
-    return [f"{'only ' if requested.share < REACHED else ''}{limit_text.short(requested)} arrived"]
+    return [f"{'only ' if requested.share < REACHED_RATE_RATIO else ''}{limit_text.short(requested)} arrived"]
 
 
 def _loss(case: Case, done: Sequence[Trial], named: Sequence[Ranked], unknown: Sequence[str]) -> list[str]:
     """How much of a UDP load did not arrive, and whether anything explains it."""
     lost = _lost(done)
-    if case.is_tcp or lost is None or lost < LOSS:
+    if case.is_tcp or lost is None or lost < LIMITING_LOSS_RATIO:
         return []
     spared = not any(
         candidate.end == "receiver" or candidate.two_roles or candidate.kind in _LINES for candidate in named

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.power.totals import least_sure
-from linewatt.findings.limits import REACHED
+from linewatt.findings.limits import REACHED_RATE_RATIO
 from linewatt.model import ENDS, Case, Provenance, Role
 from linewatt.units import format_rate
 
@@ -113,7 +113,7 @@ def _with_watts(
     power, at = point.summary.power(role), format_rate(point.bps, 4)
     if not held:
         return replace(point, lacks=f"no trial at {at} has a number")
-    if target_bps and point.bps < REACHED * target_bps:
+    if target_bps and point.bps < REACHED_RATE_RATIO * target_bps:
         return replace(
             point, lacks=f"{at} is what arrived of {format_rate(target_bps, 4)}: more than it carries"
         )

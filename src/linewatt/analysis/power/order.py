@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from linewatt.analysis.power.totals import SCOPE_WORDS, repeat
-from linewatt.findings.power import FAR_MORE, MIN_OUT_RATIO
+from linewatt.findings.power import FAR_MORE_RATIO, MIN_OUT_RATIO
 
 LOOSE, LOOSE_W = 0.1, 5.0
 """Two readings of different moments may contradict by this part of the larger one, and by so many W."""
@@ -131,7 +131,7 @@ def _unlike(supplies: Shown, system: Shown, readings: Sequence[Shown]) -> str | 
     ]
     if repeat(units_w, system.power_w):
         return f"each of the {len(units_w)} repeats the whole"
-    if supplies.power_w > FAR_MORE * system.power_w + LOOSE_W:
+    if supplies.power_w > FAR_MORE_RATIO * system.power_w + LOOSE_W:
         return "they are ratings, or feed more than this host"
     if supplies.scope == "psu-out" and _exceeds(supplies, system):
         return "more comes out than goes in"

@@ -16,7 +16,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from linewatt.findings.idle import DRIFT_RATIO
-from linewatt.findings.power import CARRIES_W, FAR_MORE, MIN_OUT_RATIO, REPEATED, SUPPLY_IDLE_W
+from linewatt.findings.power import (
+    CARRIES_W,
+    FAR_MORE_RATIO,
+    MIN_OUT_RATIO,
+    REPEATED_TOTAL_RATIO,
+    SUPPLY_IDLE_W,
+)
 from linewatt.missing import Missing
 from linewatt.model import PowerResult, Provenance
 
@@ -277,7 +283,7 @@ def is_refuted(results: Sequence[PowerResult], scope: str) -> bool:
         supply for supply in results if supply.scope.partition(":")[0] == scope and supply.power_w is not None
     ]
     supplies_w = [supply.power_w for supply in supplies if supply.power_w is not None]
-    lowest_w, highest_w = MIN_OUT_RATIO * host_total.power_w, FAR_MORE * host_total.power_w
+    lowest_w, highest_w = MIN_OUT_RATIO * host_total.power_w, FAR_MORE_RATIO * host_total.power_w
     return bool(supplies_w) and (
         (
             host_total.scope == "system" and not lowest_w <= sum(supplies_w) <= highest_w
@@ -304,7 +310,7 @@ def repeat(supplies_w: Sequence[float], host_w: float) -> bool:
     """Whether each of several supplies reads what the whole host draws: their sum is a multiple of it."""
     carrying_w = [supply_w for supply_w in supplies_w if supply_w > SUPPLY_IDLE_W]
     return len(carrying_w) > 1 and all(
-        abs(supply_w - host_w) <= max(1.0, REPEATED * host_w) for supply_w in carrying_w
+        abs(supply_w - host_w) <= max(1.0, REPEATED_TOTAL_RATIO * host_w) for supply_w in carrying_w
     )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from linewatt.analysis.statistics.steadiness import FEWEST, Slope, Step, chance, inflation, slope, step
-from linewatt.findings.steadiness import DEPTH, MATTERS, VISIBLE
+from linewatt.findings.steadiness import LOW_DEPTH_RATIO, MATTERING_RATIO, VISIBLE_CHANGE_RATIO
 
 if TYPE_CHECKING:
     import numpy as np
@@ -132,9 +132,11 @@ def _segment(series: np.ndarray[Any, Any]) -> _Found:
         inside, outside, residual_squares = series[:at], series[at:], of_step
     change = float(inside.mean() - outside.mean())
     few = min(len(inside), len(outside))
-    if few < SHORTEST or abs(change) < VISIBLE * max(abs(float(inside.mean())), abs(float(outside.mean()))):
+    if few < SHORTEST or abs(change) < VISIBLE_CHANGE_RATIO * max(
+        abs(float(inside.mean())), abs(float(outside.mean()))
+    ):
         return None
-    if abs(change) * few < MATTERS * float(series.sum()):
+    if abs(change) * few < MATTERING_RATIO * float(series.sum()):
         return None
     residuals = _rest(series, 0, at) if residual_squares == of_step else _rest(series, start, end)
     if chance(change, 1 / len(inside) + 1 / len(outside), residuals, parameters=2) > SEGMENT_CHANCE:
@@ -196,9 +198,9 @@ def _lows(series: np.ndarray[Any, Any], *, of_wave: bool) -> _Found:
     spread = float(others.std(ddof=1)) if len(others) > 1 else math.inf
     gap = float(others[0] - low[-1])
     mean = float(series.mean())
-    if depth < max(DEPTH * float(others.mean()), LOW_SDS * spread) or gap < LOW_SDS / 2 * spread:
+    if depth < max(LOW_DEPTH_RATIO * float(others.mean()), LOW_SDS * spread) or gap < LOW_SDS / 2 * spread:
         return None
-    if depth * min(count, n - count) < MATTERS * n * mean:
+    if depth * min(count, n - count) < MATTERING_RATIO * n * mean:
         return None
     places = np.flatnonzero(series <= low[-1])
     lows = Lows(count, int(places[0]), int(places[-1]) + 1, float(low.mean()), float(others.mean()))
@@ -222,7 +224,7 @@ def _wave(series: np.ndarray[Any, Any]) -> _Found:
     weights, *_ = np.linalg.lstsq(design, deviations, rcond=None)
     amplitude = float(np.hypot.reduce(weights))
     mean = float(series.mean())
-    if amplitude < VISIBLE * mean:
+    if amplitude < VISIBLE_CHANGE_RATIO * mean:
         return None
     residuals = deviations - design @ weights
     if _wave_chance(amplitude, rate, residuals) > WAVE_CHANCE:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from linewatt.analysis.statistics.pelt import mean_changes
 from linewatt.analysis.statistics.stats import t_quantile
 from linewatt.analysis.statistics.student import two_sided_p
-from linewatt.findings.steadiness import FEWEST_TO_DIFFER, VISIBLE
+from linewatt.findings.steadiness import FEWEST_TO_DIFFER, VISIBLE_CHANGE_RATIO
 from linewatt.findings.verdict import VISIBLE_DRIFT
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def step(values: Sequence[float]) -> Step | None:
         return None
     likely, at = min(tried)
     before, after = float(series[:at].mean()), float(series[at:].mean())
-    if likely > STEP_CHANCE or after <= 0 or abs(before / after - 1) < VISIBLE:
+    if likely > STEP_CHANCE or after <= 0 or abs(before / after - 1) < VISIBLE_CHANGE_RATIO:
         return None
     return Step(int(at), before, after)
 
@@ -99,7 +99,7 @@ def slope(values: Sequence[float]) -> Slope | None:
     change = rise * (n - 1)
     mean = float(series.mean())
     if (
-        abs(change) < VISIBLE * mean
+        abs(change) < VISIBLE_CHANGE_RATIO * mean
         or chance(rise, 1 / float(time @ time), residuals, parameters=2) > SLOPE_CHANCE
     ):
         return None

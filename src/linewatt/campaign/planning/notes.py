@@ -13,7 +13,7 @@ from linewatt.campaign.entries.networks import BARE
 from linewatt.campaign.entries.search import agreeing
 from linewatt.campaign.feature_load import planning_of
 from linewatt.campaign.planning.energy_notes import energy_notes
-from linewatt.findings.limits import LITTLE_GAIN
+from linewatt.findings.limits import LITTLE_GAIN_RATIO
 from linewatt.findings.window import ASKING_S
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.facts.cpulist import format_cpulist
@@ -110,8 +110,8 @@ def _instance_notes(campaign: Campaign) -> Iterator[str]:
     max_trials = search.counts * search.runs
     yield (
         f"search: from how many instances on throughput no longer follows: 1, 2, 4 … up to {search.most} "
-        f"({bound}), until twice as many surely bring less than {100 * LITTLE_GAIN:g} % twice in a row, then "
-        f"numbers around the knee; {search.runs} trials of each, one after the other, and at most "
+        f"({bound}), until twice as many surely bring less than {100 * LITTLE_GAIN_RATIO:g} % twice in a "
+        f"row, then numbers around the knee; {search.runs} trials of each, one after the other, and at most "
         f"{max_trials} "
         f"({format_seconds(max_trials * campaign.load_s)} of load)"
     )

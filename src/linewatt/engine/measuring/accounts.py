@@ -20,7 +20,7 @@ from linewatt.engine.live.readback import ReadBack, Thread
 from linewatt.engine.measuring.cut import Cut
 from linewatt.engine.measuring.ends import cpu_shares
 from linewatt.findings.cpu import EXCESS_CORES, FOREIGN_CORES
-from linewatt.findings.limits import FULL
+from linewatt.findings.limits import FULL_RATIO
 from linewatt.hosts.facts.cpulist import parse_cpulist
 from linewatt.missing import Missing
 from linewatt.model import Case, CpuShares, EndResult, InstanceResult, Role, SharedCpu
@@ -81,7 +81,7 @@ def _shared_cpus(
         if others <= (EXCESS_CORES if shared_cpu.load_cores else FOREIGN_CORES):
             seen = seen_cores(end.other_processes, shared_cpu.cpus)
             others = seen if seen > FOREIGN_CORES else 0.0
-        if others and shared_cpu.busy_ratio >= FULL:
+        if others and shared_cpu.busy_ratio >= FULL_RATIO:
             yield replace(shared_cpu, other_cores=min(others, shared_cpu.busy_ratio * len(shared_cpu.cpus)))
 
 

@@ -14,7 +14,7 @@ from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.clocks import busy_frequency
 from linewatt.engine.measuring.window import COVERAGE_NEEDED, mean_over, overlap_s
 from linewatt.engine.measuring.window_power import POWER_UNITS
-from linewatt.findings.limits import FULL, IN_TURN, IN_TURN_BESIDE
+from linewatt.findings.limits import FULL_RATIO, IN_TURN_BESIDE_RATIO, IN_TURN_RATIO
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.facts.cpulist import format_cpulist
 from linewatt.model import CpuShares, EndResult, Role, Window
@@ -88,10 +88,10 @@ def _softirq_in_turn(cpus: Sequence[int], reading: Reading, window: Window) -> C
     for record in inside:
         first, second = _most_serving(cpus, record)
         shares = None if first is None else _one_cpu(first[0], record.values.get)
-        if shares is not None and used(shares) >= FULL and second < IN_TURN_BESIDE:
+        if shares is not None and used(shares) >= FULL_RATIO and second < IN_TURN_BESIDE_RATIO:
             filled.append(shares)
     in_turn = {shares.cpus for shares in filled}
-    if len(in_turn) < 2 or len(filled) < IN_TURN * len(inside):
+    if len(in_turn) < 2 or len(filled) < IN_TURN_RATIO * len(inside):
         return None
     return mean_shares(filled)
 

@@ -21,8 +21,8 @@ from linewatt.findings.idle import (
     FLAT_CPU_S,
     FLAT_POWER,
     FLAT_SHARE,
+    METER_RESPONSES,
     QUIET_S,
-    RESPONSES,
 )
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Channel, EndResult, PowerResult, Window
@@ -40,7 +40,7 @@ def needed_s(updates_s: Iterable[Mapping[str, float]], meters: Meters) -> float:
     """How long a host must be quiet, by the slowest of its meters; ``updates_s`` is of each, by channel."""
     responses = [response_s for by_channel in updates_s for response_s in by_channel.values()]
     responses += [max(dynamics.refresh_s or 0.0, dynamics.settle_s or 0.0) for dynamics in meters.values()]
-    return max(QUIET_S, RESPONSES * max(responses, default=0.0))
+    return max(QUIET_S, METER_RESPONSES * max(responses, default=0.0))
 
 
 class BusyCores:

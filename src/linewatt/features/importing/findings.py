@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from linewatt.findings.kinds import Kind, percent
-from linewatt.findings.window import EDGE_ERROR
+from linewatt.findings.window import EDGE_ERROR_RATIO
 
 KINDS = (
     Kind(
@@ -102,7 +102,7 @@ KINDS = (
         ("cpu", "power", "above_idle"),
         "Stamps of the load and of readings are cut to whole seconds, and clocks are not read: readings of CPU or watts may lie "
         "so far beside the load that a part of the window has none of it.",
-        f"Placed as badly as the stamps allow, more than {percent(EDGE_ERROR)} of what is in the window would be of a time "
+        f"Placed as badly as the stamps allow, more than {percent(EDGE_ERROR_RATIO)} of what is in the window would be of a time "
         "without load.",
         "Leave out as much of the test as the evidence says (--omit, --tail), or measure for longer.",
     ),

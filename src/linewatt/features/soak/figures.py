@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from linewatt.findings.limits import FULL
+from linewatt.findings.limits import FULL_RATIO
 from linewatt.missing import Missing
 from linewatt.units import format_seconds
 
@@ -239,7 +239,7 @@ def downsample(cells: Sequence[float | None], max_points: int = 1000) -> list[Po
 def saturated_share(cores: Sequence[float | None]) -> float | None:
     """The part of the known time that a client's process used up a core, which is all that its users have."""
     used_cores = [value for value in cores if value is not None]
-    return sum(value >= FULL for value in used_cores) / len(used_cores) if used_cores else None
+    return sum(value >= FULL_RATIO for value in used_cores) / len(used_cores) if used_cores else None
 
 
 def per_gbit(cpu_s: float, total_bytes: float) -> float | None:

@@ -24,7 +24,7 @@ from linewatt.features.soak.ledger_tables import (
 )
 from linewatt.features.soak.summary import details, summary
 from linewatt.features.soak.terminal import state
-from linewatt.findings.limits import FULL
+from linewatt.findings.limits import FULL_RATIO
 from linewatt.report.charts.figure import Figure, draw_figures
 from linewatt.report.printing.html import html_page
 from linewatt.report.provenance import provenance_legend
@@ -118,7 +118,7 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     (
         "Client CPU",
         "CPU seconds of the users’ processes for each Gbit of payload. A client is saturated from "
-        f"{FULL:g} of a core on: its users are one thread.",
+        f"{FULL_RATIO:g} of a core on: its users are one thread.",
     ),
     (
         "Energy per GB",

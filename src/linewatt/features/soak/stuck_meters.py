@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from linewatt.features.soak.cpus import cpus_used
 from linewatt.features.soak.digest import Soak
-from linewatt.findings.power import CARRIES_W, FOLLOW_THE_CPU, SWUNG_CORES, SWUNG_RATIO
+from linewatt.findings.power import CARRIES_W, SCOPES_THAT_FOLLOW_THE_CPU, SWUNG_CORES, SWUNG_RATIO
 from linewatt.model import Flag
 
 FEWEST_READINGS = 24
@@ -19,7 +19,7 @@ _ENDS = 0.1
 def frozen(soak: Soak) -> Iterator[Flag]:
     """A flag for each channel of power that read one value all through a soak in which CPU use swung."""
     for series_info in soak.series:
-        if series_info.unit != "W" or series_info.scope.partition(":")[0] not in FOLLOW_THE_CPU:
+        if series_info.unit != "W" or series_info.scope.partition(":")[0] not in SCOPES_THAT_FOLLOW_THE_CPU:
             continue
         value_w = _only_value(soak, series_info.number)
         if value_w is None or series_info.rows - series_info.missing < FEWEST_READINGS:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from linewatt.findings.kinds import Kind, percent
-from linewatt.findings.limits import REACHED
+from linewatt.findings.limits import REACHED_RATE_RATIO
 
 MANY_FAILED = 0.01
 """of the transfers: from here on throughput is that of whom the server let through"""
@@ -50,7 +50,7 @@ KINDS = (
         "case",
         (),
         "Users of an open loop did fewer transfers than asked for (`arrival_rate`): the others waited, or failed.",
-        f"Transfers done in the window are below {percent(REACHED)} of `arrival_rate` × its seconds, and by more than "
+        f"Transfers done in the window are below {percent(REACHED_RATE_RATIO)} of `arrival_rate` × its seconds, and by more than "
         f"{CHANCE:g} standard deviations of arrivals at random.",
         "The figures are those of what was done. Ask for fewer, or give more users if all of them were busy.",
     ),

@@ -20,7 +20,7 @@ from linewatt.engine.measuring.window import COVERAGE_NEEDED, overlap_s
 from linewatt.errors import ParseError
 from linewatt.features.users.findings import CHANCE, KEPT_OUT, MANY_FAILED
 from linewatt.features.users.worker.decisions import RETRY_LAST_S
-from linewatt.findings.limits import FULL, REACHED
+from linewatt.findings.limits import FULL_RATIO, REACHED_RATE_RATIO
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Channel, Flag, Sample, Trial, Window
 from linewatt.store.samples import Series
@@ -121,7 +121,7 @@ def users_flags(run: TrialRun, done: Done, hosts: Mapping[str, HostSpec]) -> Ite
         )
     yield from _unserved(run, done)
     for host, cores in done.client_cores.items():
-        if cores >= FULL and not hosts[host].shares_cpus_with:
+        if cores >= FULL_RATIO and not hosts[host].shares_cpus_with:
             yield Flag(
                 "client-saturated",
                 host,
@@ -134,7 +134,7 @@ def _unserved(run: TrialRun, done: Done) -> Iterator[Flag]:
     """Fewer transfers than an open loop asked for, beyond what arrivals at random vary by."""
     case = run.planned.case
     due = (case.arrival_rate_hz or 0.0) * done.window_s
-    if done.transfers < REACHED * due and due - done.transfers > CHANCE * math.sqrt(due):
+    if done.transfers < REACHED_RATE_RATIO * due and due - done.transfers > CHANCE * math.sqrt(due):
         yield Flag(
             "arrivals-not-served",
             case.receiver,

@@ -17,17 +17,17 @@ from linewatt.engine.measuring.window import EndRun
 from linewatt.errors import ParseError
 from linewatt.findings.network import (
     ANSWER_BYTES,
-    DROPS_SHOWN,
-    EDGE_S,
+    DROPS_SHOWN_RATIO,
     FLOOR_BPS,
     FLOOR_PPS,
-    LEAST_OF_LOAD,
-    LEAST_SEEN,
-    LEAST_SEGMENT,
+    LAST_READING_EDGE_S,
+    LEAST_OF_LOAD_RATIO,
+    LEAST_SEEN_PAYLOAD_RATIO,
+    LEAST_SEGMENT_RATIO,
     SLACK_RATIO,
-    SMALLER,
+    SMALLER_PACKET_OPTIONS,
     STRAY_PPS,
-    USUAL,
+    USUAL_DROP_CAUSES,
 )
 from linewatt.hosts.facts.read import of_port
 from linewatt.model import Case, EndResult, Flag, InstanceResult, Role, is_request_response
@@ -96,11 +96,11 @@ def drops(end: EndResult, *, datagrams_told: bool = False, both_ways: bool = Fal
 
 def _matters(loss: Loss, end: EndResult) -> bool:
     """Not a few among millions where that is usual."""
-    if loss.cause.key not in USUAL:
+    if loss.cause.key not in USUAL_DROP_CAUSES:
         return True
     way = "tx" if set(loss.counters) <= set(loss.cause.leaving) else "rx"
     passed = end.counters.get(f"nic.{way}_packets")
-    return passed is None or loss.packets >= DROPS_SHOWN * passed
+    return passed is None or loss.packets >= DROPS_SHOWN_RATIO * passed
 
 
 def neighbours(seen: Seen, end: EndResult) -> Iterator[Flag]:
@@ -163,7 +163,7 @@ def _on_another_interface(seen: Seen, end: EndResult, way: str, role: Role) -> s
     goodput_bps = _goodput_bps(seen, end, role)
     if carried_bytes is None or goodput_bps <= FLOOR_BPS:
         return None
-    if carried_bytes >= LEAST_OF_LOAD * goodput_bps / 8 * seconds:
+    if carried_bytes >= LEAST_OF_LOAD_RATIO * goodput_bps / 8 * seconds:
         return None
     verb = "received" if way == "rx" else "sent"
     return (
@@ -177,7 +177,7 @@ def _above_interface(seen: Seen, end: EndResult, reading: Reading, way: str, rol
     carried_bytes, seconds = end.counters.get(f"nic.{way}_bytes"), seen.window.seconds
     goodput_bps = _goodput_bps(seen, end, role)
     counted_bytes = goodput_bps / 8 * seconds
-    if carried_bytes is None or carried_bytes < LEAST_OF_LOAD * counted_bytes:
+    if carried_bytes is None or carried_bytes < LEAST_OF_LOAD_RATIO * counted_bytes:
         return None
     uneven_ratio = max(_uneven_ratio(seen, "sender"), _uneven_ratio(seen, "receiver"))
     edges = (_late_s(reading, f"nic.{way}_bytes", seen) + _astray_s(reading)) / seconds + uneven_ratio
@@ -224,7 +224,10 @@ def _beside(seen: Seen, end: EndResult, framing: Framing, reading: Reading) -> I
     """What the interface that the load takes passed beyond what the load can have made."""
     load = _load_made(seen, end, framing)
     ways = ("tx", "rx") if end.role == "sender" else ("rx", "tx")
-    if all((end.counters.get(f"nic.{way}_bytes") or 0.0) >= load[way].payload * LEAST_SEEN for way in ways):
+    if all(
+        (end.counters.get(f"nic.{way}_bytes") or 0.0) >= load[way].payload * LEAST_SEEN_PAYLOAD_RATIO
+        for way in ways
+    ):
         uneven = _uneven_ratio(seen, "sender")
         astray_s = _astray_s(reading)
         beyond = {
@@ -242,7 +245,7 @@ def _late_s(reading: Reading, name: str, seen: Seen) -> float:
     functions ask for theirs every other second: readings find them unmoved, then with what was of before.
     """
     runs = [end for run in seen.cut.runs for end in (run.sender, run.receiver)]
-    start_s, end_s = max(run.start_s for run in runs), min(run.end_s for run in runs) + EDGE_S
+    start_s, end_s = max(run.start_s for run in runs), min(run.end_s for run in runs) + LAST_READING_EDGE_S
     counts = [
         (time_s, value)
         for time_s, value in reading.values(name)
@@ -405,7 +408,7 @@ def _packets(seen: Seen, end: EndResult, role: Role, offered: float, again: floa
     case, framings = seen.case, seen.cut.run.framings.values()
     full = offered / min(_segment_sizes(seen, framing)[0] for framing in framings)
     if case.is_tcp:
-        return None if SMALLER & {name for name, _ in load_options(case)} else full + again
+        return None if SMALLER_PACKET_OPTIONS & {name for name, _ in load_options(case)} else full + again
     packet_counts = [instance.packets for instance, its in seen.processes(end) if its == role]
     return None if None in packet_counts else max(full, sum(count or 0 for count in packet_counts))
 
@@ -427,7 +430,7 @@ def _under_load(reading: Reading, seen: Seen) -> bool:
     return (
         bool(before and after)
         and before[-1] >= max(run.start_s for run in runs)
-        and (after[0] <= min(run.end_s for run in runs) + EDGE_S)
+        and (after[0] <= min(run.end_s for run in runs) + LAST_READING_EDGE_S)
     )
 
 
@@ -460,7 +463,7 @@ def small_segments(
         return
     host, smallest = max(mtus, key=lambda name: mtus[name]), min(mtus, key=lambda name: mtus[name])
     room_bytes, mss_bytes = frame_sizes(pair.test, pair.family, framings[host])[0], min(sizes_bytes)
-    if mss_bytes >= LEAST_SEGMENT * room_bytes:
+    if mss_bytes >= LEAST_SEGMENT_RATIO * room_bytes:
         return
     is_unlike = mtus[smallest] < mtus[host]
     why = f"the MTU of {smallest} is {mtus[smallest]:,}" if is_unlike else "the way allows less"

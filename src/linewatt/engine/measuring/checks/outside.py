@@ -12,7 +12,7 @@ from linewatt.engine.live.readback import ReadBack, Thread
 from linewatt.engine.measuring.accounts import on_one_machine
 from linewatt.engine.measuring.cut import PlacedProcess, Seen
 from linewatt.engine.measuring.ends import cpu_shares
-from linewatt.findings.outside import NEAR_LIMIT, OUTRANKED_CORES, WAITED_FOR_MEMORY
+from linewatt.findings.outside import NEAR_LIMIT_RATIO, OUTRANKED_CORES, WAITED_FOR_MEMORY
 from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
 from linewatt.model import EndResult, Flag, OtherProcess, SchedulingClass
 from linewatt.units import format_percent
@@ -156,7 +156,7 @@ def near_limit(host: str, limits: Sequence[ProcessLimits], placed: Sequence[Plac
     if not uses:
         return
     share, pid, use = max(uses, key=lambda near: near[0])
-    if share >= NEAR_LIMIT:
+    if share >= NEAR_LIMIT_RATIO:
         yield Flag(
             "load-limit-near",
             f"{host}: instance {of_load[pid].instance}",

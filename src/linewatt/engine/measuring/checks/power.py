@@ -10,8 +10,8 @@ from linewatt.analysis.power.energy import STILL_RATIO, STILL_STEPS
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.window_power import POWER_UNITS
-from linewatt.findings.meters import LONGER
-from linewatt.findings.power import BUSY_CORES, BUSY_RATIO, FOLLOW_THE_CPU, MIN_UPDATES
+from linewatt.findings.meters import LONGER_WINDOW_ADVICE
+from linewatt.findings.power import BUSY_CORES, BUSY_RATIO, MIN_UPDATES, SCOPES_THAT_FOLLOW_THE_CPU
 from linewatt.model import EndResult, Flag, PowerResult, Window
 from linewatt.sensors.power.dynamics import TOO_SHORT
 
@@ -41,7 +41,9 @@ def power(
 def _missing(end: EndResult) -> Iterator[Flag]:
     for result in end.power:
         if result.power_w is None and TOO_SHORT in (result.reason or ""):
-            yield Flag("power-window-too-short", _where(end, result), result.reason or "", LONGER)
+            yield Flag(
+                "power-window-too-short", _where(end, result), result.reason or "", LONGER_WINDOW_ADVICE
+            )
         elif result.power_w is None:
             yield Flag(
                 "power-missing",
@@ -115,7 +117,7 @@ def _frozen(
         for result in _own(end, reading):
             extent = ranges[result.channel]
             if (
-                result.scope.partition(":")[0] not in FOLLOW_THE_CPU
+                result.scope.partition(":")[0] not in SCOPES_THAT_FOLLOW_THE_CPU
                 or extent is None
                 or extent[0] != extent[1]
                 or extent[0] <= 0

@@ -16,7 +16,7 @@ from linewatt.findings.power import (
     MIN_UNEXPLAINED,
     MIN_UNEXPLAINED_W,
     SUPPLY_IDLE_W,
-    TWO_WHOLES,
+    TWO_WHOLES_RATIO,
     W_PER_CORE,
 )
 from linewatt.model import EndResult, Flag, PowerResult, Window
@@ -97,7 +97,7 @@ def two_wholes(end: EndResult) -> Iterator[Flag]:
             claims = (classify(name, "W") or "").startswith("system:")
             if second.source != taken.source or not claims or second.power_w is None:
                 continue
-            if abs(second.power_w - taken.power_w) > TWO_WHOLES * max(taken.power_w, second.power_w):
+            if abs(second.power_w - taken.power_w) > TWO_WHOLES_RATIO * max(taken.power_w, second.power_w):
                 yield Flag(
                     "power-two-readings",
                     f"{end.host}: {taken.source} {taken.channel}",

@@ -18,8 +18,8 @@ from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.feature_load import measuring_of
 from linewatt.engine.measuring.window import EndRun, total_rates
-from linewatt.findings.power import FOLLOW_THE_CPU
-from linewatt.findings.steadiness import LEAST_CORES, LEAST_STEPS, WARM_UP_PART
+from linewatt.findings.power import SCOPES_THAT_FOLLOW_THE_CPU
+from linewatt.findings.steadiness import LEAST_CHANGE_CORES, LEAST_METER_STEPS, WARM_UP_PART
 from linewatt.loads.base import SHORT_RATIO
 from linewatt.model import Case, EndResult, Flag, PowerResult, Window
 from linewatt.units import format_change, format_rate, format_significant
@@ -121,7 +121,7 @@ def cpu(
     """CPU use of a host, record by record, although throughput is steady."""
     used = _cores(readings, cpus, window)
     shape = shapes.shape(used)
-    if shape is None or _extent(shape) < LEAST_CORES:
+    if shape is None or _extent(shape) < LEAST_CHANGE_CORES:
         return []
     words = Words(lambda cores: f"{cores:.2f} cores", len(used), window)
     advice = (
@@ -192,14 +192,17 @@ class _Change(NamedTuple):
 
 
 def _power(power_result: PowerResult, reading: Reading | None, window: Window) -> _Change | None:
-    follows = power_result.scope.partition(":")[0] in FOLLOW_THE_CPU and power_result.provenance != "estimate"
+    follows = (
+        power_result.scope.partition(":")[0] in SCOPES_THAT_FOLLOW_THE_CPU
+        and power_result.provenance != "estimate"
+    )
     if reading is None or power_result.updates < steadiness.FEWEST or not follows:
         return None
     if power_result.channel not in reading.channels or reading.channels[power_result.channel].unit != "W":
         return None
     values = apart(reading.within(power_result.channel, window), power_result.averaging_s or 0.0)
     shape = shapes.shape(values)
-    if shape is None or _extent(shape) < LEAST_STEPS * (power_result.step_w or 0.0):
+    if shape is None or _extent(shape) < LEAST_METER_STEPS * (power_result.step_w or 0.0):
         return None
     words = Words(lambda watts: f"{format_significant(watts)} W", len(values), window)
     return _Change(

@@ -13,7 +13,7 @@ from linewatt.findings.window import (
     ARRIVAL_LATE_S,
     ASKING_S,
     CLOCK_UNCERTAINTY_S,
-    EDGE_ERROR,
+    EDGE_ERROR_RATIO,
     START_UNCERTAINTY_S,
 )
 from linewatt.hosts.clock import Offset
@@ -71,7 +71,7 @@ def misplaced(where: str, ends: Sequence[EndRun], window: Window) -> Iterator[Fl
         for end in ends
     ]
     worst_s = max(beside_s, default=0.0)
-    if worst_s <= EDGE_ERROR * window.seconds:
+    if worst_s <= EDGE_ERROR_RATIO * window.seconds:
         return
     uncertain_s = max(end.start_uncertainty_s for end in ends)
     yield Flag(
@@ -167,7 +167,7 @@ def edges(host: str, readings: Sequence[Reading], window: Window, load: Window) 
     """
     outside = [(outside_s(reading, window, load), reading) for reading in readings if not reading.optional]
     worst, reading = max(outside, key=lambda pair: sum(pair[0]), default=((0.0, 0.0), None))
-    if reading is None or sum(worst) <= EDGE_ERROR * window.seconds:
+    if reading is None or sum(worst) <= EDGE_ERROR_RATIO * window.seconds:
         return
     interval_s = max((record.span_s for record in reading.records[1:]), default=0.0)
     sides = [

@@ -18,7 +18,7 @@ from linewatt.engine.measuring.flags import Check
 from linewatt.engine.measuring.window import Counted, EndRun, count
 from linewatt.features.importing.captures.pairing import OneTest
 from linewatt.features.importing.captures.placing import HostClock, Placed
-from linewatt.findings.window import EDGE_ERROR
+from linewatt.findings.window import EDGE_ERROR_RATIO
 from linewatt.loads.base import LoadEnd
 from linewatt.missing import Missing
 from linewatt.model import EndResult, Flag, InstanceResult, Role, Window
@@ -306,7 +306,7 @@ def _coarse(end: EndResult, trial_facts: Known, window: Window) -> Iterator[Flag
         )
         if worst is None or outside > worst[0]:
             worst = outside, placement
-    if worst is None or worst[0] <= EDGE_ERROR * window.seconds:
+    if worst is None or worst[0] <= EDGE_ERROR_RATIO * window.seconds:
         return
     outside, placement = worst
     needed_s = placement.uncertainty_s + _longest_s(placement.reading, window)

@@ -14,7 +14,7 @@ from linewatt.analysis.limits.limit_text import filled, name, short
 from linewatt.analysis.limits.ranking import Ranked
 from linewatt.analysis.limits.verdict import Limit
 from linewatt.declare import FLAT, SELDOM
-from linewatt.findings.limits import FULL
+from linewatt.findings.limits import FULL_RATIO
 from linewatt.json_document import document_of, fill
 from linewatt.model import ENDS, Role
 from linewatt.records import Count
@@ -266,7 +266,7 @@ def _other_end(limit: Limit) -> str:
         return ""
     busiest = max(others, key=lambda candidate: candidate.share)
     share = format_percent(min(1.0, busiest.share), 0)
-    if busiest.share >= FULL:
+    if busiest.share >= FULL_RATIO:
         return f"; the busiest CPU of {busiest.host} is at {share}, too"
     if ends == {None}:
         return f", not by a host: the busiest CPU, of {busiest.host}, is at {share}"

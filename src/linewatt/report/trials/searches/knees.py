@@ -22,7 +22,7 @@ from linewatt.analysis.cases.instance_search import (
 )
 from linewatt.analysis.limits.knee import Knee
 from linewatt.declare import FLAT, PREFIXED
-from linewatt.findings.limits import LITTLE_GAIN
+from linewatt.findings.limits import LITTLE_GAIN_RATIO
 from linewatt.json_document import document_of, fill
 from linewatt.model import Case, Trial
 from linewatt.records import AskedTest, Count
@@ -87,7 +87,7 @@ def answer_words(search: InstanceSearch) -> str:
     if stops is None or stops.gain is None or enough is None:
         return f"no knee up to {plural(most_tried, 'instance')}"
     if search.state == "flat":
-        least_gain = format_percent(LITTLE_GAIN)
+        least_gain = format_percent(LITTLE_GAIN_RATIO)
         fewest = stops.fewer.instances
         return f"no knee: beyond {plural(fewest, 'instance')} a doubling surely brings less than {least_gain}"
     return f"no one bend: throughput stops to rise at about {plural(enough.instances, 'instance')}"
