@@ -23,7 +23,14 @@ import numpy as np
 from linewatt.analysis.comparison.matching import Match
 from linewatt.analysis.comparison.rows import OF_CASES, Draft, Options, judged, measure
 from linewatt.analysis.power.energy_design import Design, Row
-from linewatt.analysis.power.energy_fit import BASE, BIT, KINDS, PACKET, EnergyFit, energy_fit
+from linewatt.analysis.power.energy_fit import (
+    BASE_POWER,
+    BIT_ENERGY,
+    KINDS,
+    PACKET_ENERGY,
+    EnergyFit,
+    fit_energy,
+)
 from linewatt.analysis.statistics.stats import BCA_FROM, FEWEST_TO_SKEW, estimate, runs_that_exclude
 from linewatt.features.history.courses import FALSE_ALARMS
 from linewatt.features.history.steps import find_steps
@@ -370,7 +377,7 @@ def excluded_share(runs: int, chance: float = 0.05) -> float:
 
 SIZES_BYTES = (60, 512, 1500)
 RATES_PPS = (30e3, 100e3, 270e3)
-PLANTED = {BASE: 100.0, BIT: 0.4e-9, PACKET: 8e-6}
+PLANTED = {BASE_POWER: 100.0, BIT_ENERGY: 0.4e-9, PACKET_ENERGY: 8e-6}
 """W without traffic, J a bit and J a packet"""
 
 
@@ -392,9 +399,9 @@ class Sweep:
         """Of a state without noise."""
         most_bits, most_packets = 8 * SIZES_BYTES[-1] * RATES_PPS[-1], RATES_PPS[-1]
         power_w: float = (
-            PLANTED[BASE]
-            + PLANTED[BIT] * most_bits * (bits / most_bits) ** self.power
-            + PLANTED[PACKET] * most_packets * (packets / most_packets) ** self.power
+            PLANTED[BASE_POWER]
+            + PLANTED[BIT_ENERGY] * most_bits * (bits / most_bits) ** self.power
+            + PLANTED[PACKET_ENERGY] * most_packets * (packets / most_packets) ** self.power
         )
         return power_w
 
@@ -406,7 +413,7 @@ class Sweep:
 
     def truths(self) -> tuple[float, ...]:
         """Watts without traffic, and the means over these rates of what a bit and a packet add."""
-        return (PLANTED[BASE], *Design(self.states).figures[1:].tolist())
+        return (PLANTED[BASE_POWER], *Design(self.states).figures[1:].tolist())
 
     def fit(self, seed: int) -> EnergyFit:
         """Of trials with noise."""
@@ -421,7 +428,7 @@ class Sweep:
             ]
             trials = [trials[place] for place in places]
         last = len(trials) - 1
-        return energy_fit(
+        return fit_energy(
             [
                 replace(
                     row,
@@ -460,7 +467,9 @@ def energy_fits(size: Size) -> Table:
             sum((figure.low or 0.0) <= truth <= (figure.high or 0.0) for figure in figures)
             for figures, truth in zip(given, sweep.truths(), strict=True)
         ]
-        told = sum(bool(fit.warnings) or fit.figures[BIT.key].value is None for fit in fits) / size.fits
+        told = (
+            sum(bool(fit.warnings) or fit.figures[BIT_ENERGY.key].value is None for fit in fits) / size.fits
+        )
         cells = [
             f"{percent(len(figures) / size.fits)}, {percent(count / len(figures)) if figures else '–'}"
             for figures, count in zip(given, held, strict=True)

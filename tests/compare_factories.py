@@ -10,8 +10,8 @@ from typing import Any
 
 from tests.report_factories import CREATED_S, FACTS, host, result, trial
 
-from linewatt.analysis.comparison.case_runs import by_case
-from linewatt.analysis.comparison.compare import Comparison, compare
+from linewatt.analysis.comparison.case_runs import runs_by_case
+from linewatt.analysis.comparison.compare import Comparison, compare_sides
 from linewatt.analysis.comparison.matching import Side, levels_of, match_levels, match_two
 from linewatt.analysis.comparison.rows import Options
 from linewatt.model import Case, Trial
@@ -69,18 +69,18 @@ def with_facts(name: str, **sections: dict[str, Any]) -> dict[str, Any]:
 def side(name: str, one: Result) -> Side:
     """A result as analysis takes it."""
     manifest = one.manifest
-    return Side(name, one.id, manifest.asked, manifest.hosts, by_case(one.trials), manifest.created_s)
+    return Side(name, one.id, manifest.asked, manifest.hosts, runs_by_case(one.trials), manifest.created_s)
 
 
 def compared(base: Result, other: Result, **options: Any) -> Comparison:
     """Two results compared."""
     chosen = Options(**options)
     own, theirs = side("A", base), side("B", other)
-    return compare(own, theirs, match_two(own, theirs, chosen.by), chosen)
+    return compare_sides(own, theirs, match_two(own, theirs, chosen.by), chosen)
 
 
 def compared_levels(one: Result, by: str, base: str | None = None, **options: Any) -> Comparison:
     """Levels of one result compared."""
     own = side("A", one)
     matching = match_levels(own, by, base or levels_of(own, by)[0])
-    return compare(own, own, matching, Options(by=by, **options))
+    return compare_sides(own, own, matching, Options(by=by, **options))

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from linewatt.analysis.power import meters
-from linewatt.analysis.power.energy import Energy, Meter, from_power
+from linewatt.analysis.power.energy import Energy, Meter, energy_from_power
 from linewatt.missing import Missing
 from linewatt.model import Window
 from linewatt.sensors.power.dynamics import Dynamics
@@ -157,5 +157,5 @@ def window(
     span = Window(BEFORE_S + OMIT_S, BEFORE_S + OMIT_S + window_s)
     true_w = float(power_w[round(span.start_s / GRID_S) : round(span.end_s / GRID_S)].mean())
     readings = [one for one in meter.readings(rng, power_w) if one[0] >= BEFORE_S - 2 * meter.read_every_s]
-    found = from_power(readings, span, Meter(meter.read_every_s, meter.step_w, dynamics=known), load)
+    found = energy_from_power(readings, span, Meter(meter.read_every_s, meter.step_w, dynamics=known), load)
     return Outcome(true_w, found, window_s)

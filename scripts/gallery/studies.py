@@ -10,7 +10,7 @@ from typing import Any
 
 from scripts.gallery.values import Line, Status, Study, Value, absent, compared, shown
 
-from linewatt.analysis.cases.analyse import analyse
+from linewatt.analysis.cases.analyse import analyse_series
 from linewatt.delimited import Table, read_table
 from linewatt.features.tables import published
 from linewatt.features.tables.derive import derive
@@ -113,7 +113,7 @@ def scaling(root: Path) -> Study:
 def _series_lines(found: Read) -> Iterator[Line]:
     """Regimes, the row whose power stands out, what the last doubling cost, and the hidden ceiling."""
     (series,) = (one for group in digest_of(found.result).groups for one in group.series)
-    told = analyse(series.title, series.summaries)
+    told = analyse_series(series.title, series.summaries)
     printed, regimes = found.column("regime"), [row.regime for row in told.regimes]
     counts = found.column("instances")
     off = [at for at, (one, other) in enumerate(zip(printed, regimes, strict=True)) if one != other]

@@ -32,7 +32,7 @@ from tests.report_factories import (
 from tests.soak_result import Shape, write
 
 from linewatt.analysis.cases.responses import THROUGHPUT
-from linewatt.analysis.comparison.compare import finding
+from linewatt.analysis.comparison.compare import exit_finding
 from linewatt.features.advice.fleet.advice import advise_fleet
 from linewatt.features.advice.fleet.question import Question, Redundancy
 from linewatt.features.advice.fleet_report.printers import page as fleet_page
@@ -100,7 +100,7 @@ def comparison(_: Path) -> str:
     base = compare_factories.made("base", compare_factories.numbered(runs(), runs(case, seed=2)))
     slower = compare_factories.numbered(runs(ratio=0.9, seed=3), runs(case, seed=4))
     found = compare_factories.compared(base, compare_factories.made("other", slower, day=2))
-    return comparison_page.render_comparison_page(found, finding(found, ()))
+    return comparison_page.render_comparison_page(found, exit_finding(found, ()))
 
 
 def history(_: Path) -> str:

@@ -41,7 +41,7 @@ from tests.wiring import (
 )
 
 from linewatt.analysis.cases.summary import summarise
-from linewatt.analysis.findings import gather
+from linewatt.analysis.findings import gather_findings
 from linewatt.analysis.limits.candidate import Kind
 from linewatt.analysis.limits.verdict import Limit, verdict
 from linewatt.engine.live.confinement import Cpuset
@@ -473,7 +473,7 @@ def test_one_hiccup_of_a_healthy_machine_is_a_note_at_most(
     one = told(hiccup(second)).trial()
     others = [told(both(hiccup(-2), _faster(ratio))).trial() for ratio in (1.002, 0.999)]
     trials = [replace(trial, number=number) for number, trial in enumerate([one, *others], start=1)]
-    findings = gather(trials, summarise(trials)).every
+    findings = gather_findings(trials, summarise(trials)).every
     assert {finding.code: finding.kind.rank for finding in findings if finding.kind.rank != "note"} == {}
 
 

@@ -43,7 +43,7 @@ from tests.wiring import (
     told,
 )
 
-from linewatt.analysis.cases.rate_search import Goal, Rule, next_step, searches
+from linewatt.analysis.cases.rate_search import Goal, RateRule, find_rate_searches, next_rate_step
 from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.engine.live.trial_run import InstanceOutput
 from linewatt.model import Case, Trial, Window
@@ -370,10 +370,10 @@ def step(number: int, rate_bps: float | None, lost: Lost) -> Trial:
 
 def goal_of(lost: Lost) -> tuple[Goal, str]:
     """The rate without loss that a search finds, and what is said of it."""
-    rule, trials = Rule((0.0,), 0.005, None, 40), list[Trial]()
-    while (wanted := next_step(rule, trials)).ended is None:
+    rule, trials = RateRule((0.0,), 0.005, None, 40), list[Trial]()
+    while (wanted := next_rate_step(rule, trials)).ended is None:
         trials.append(step(len(trials) + 1, wanted.rate_bps, lost))
-    (search,) = searches(trials, rule)
+    (search,) = find_rate_searches(trials, rule)
     return search.goals[0], bound_words(search.goals[0], search)
 
 

@@ -27,7 +27,7 @@ class Sighting:
         return not named or host in named
 
 
-def merged(sightings: Iterable[Sighting]) -> tuple[Sighting, ...]:
+def merge_sightings(sightings: Iterable[Sighting]) -> tuple[Sighting, ...]:
     """What several say in the same words once, with the trials of all of them."""
     trials: dict[tuple[str, str], dict[int, None]] = {}
     for seen in sightings:
@@ -85,10 +85,10 @@ class Findings:
 
     def counted(self) -> str:
         """How many of which rank."""
-        return counted(finding.kind.rank for finding in self.every)
+        return counted_by_rank(finding.kind.rank for finding in self.every)
 
 
-def counted(ranks: Iterable[str]) -> str:
+def counted_by_rank(ranks: Iterable[str]) -> str:
     """``5 (1 withheld, 1 doubtful, 3 notes)``; ``3 notes``."""
     count_by_rank = Counter(ranks)
     parts = [
@@ -109,7 +109,7 @@ class _Seen:
     is_light: bool = False
 
 
-def gather(
+def gather_findings(
     trials: Sequence[Trial], summaries: Iterable[CaseSummary] = (), more: Iterable[Flag] = ()
 ) -> Findings:
     """What trials, failed ones too, cases as a whole and, with ``more``, the campaign as a whole have."""
@@ -169,7 +169,7 @@ def _finding(members: Sequence[_Seen], every_case: tuple[Case, ...]) -> Finding:
     kind = kind_of(members[0].flag.code)
     return Finding(
         kind=kind.as_note() if all(member.is_light for member in members) else kind,
-        sightings=merged(
+        sightings=merge_sightings(
             Sighting(member.flag.where, member.flag.evidence, member.trials) for member in members
         ),
         trials=tuple(dict.fromkeys(number for member in members for number in member.trials)),

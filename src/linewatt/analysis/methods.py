@@ -61,7 +61,7 @@ CHANGED = (
 """in the order in which they are held against a figure"""
 
 
-def why(figure: str, before: int, after: int) -> str:
+def why_figure_differs(figure: str, before: int, after: int) -> str:
     """Why a figure differs, in words; by its path in ``trial.json``."""
     explanations = (
         change.words

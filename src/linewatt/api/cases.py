@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from linewatt.analysis.metrics.of_power import POWER_METRICS, PowerMetric, power_title
 from linewatt.analysis.metrics.of_trial import METRICS
-from linewatt.analysis.metrics.unit import same
+from linewatt.analysis.metrics.unit import unscaled
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.declare import unit_of
 from linewatt.errors import InvalidInput
@@ -42,7 +42,7 @@ class Figure:
     uncertainty: float | None = None
     doubts: tuple[str, ...] = ()
     _estimate: Estimate | None = field(default=None, repr=False, compare=False)
-    _from_si: Callable[[float], float] = field(default=same, repr=False, compare=False)
+    _from_si: Callable[[float], float] = field(default=unscaled, repr=False, compare=False)
 
     @property
     def ci95(self) -> tuple[float, float] | None:

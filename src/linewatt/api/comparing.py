@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from linewatt.analysis.comparison import compare as sides
-from linewatt.analysis.comparison.comparable import CODES
+from linewatt.analysis.comparison.comparable import ALLOWED_CODES
 from linewatt.analysis.comparison.matching import known_properties, match_two
-from linewatt.analysis.comparison.rows import METRICS, Options, Outcome, Row
+from linewatt.analysis.comparison.rows import METRICS_OF_ROWS, Options, Outcome, Row
 from linewatt.analysis.comparison.side import RunKind
 from linewatt.analysis.comparison.single_runs import match_tasks
 from linewatt.errors import InvalidInput
@@ -65,7 +65,7 @@ class Comparison:
         from linewatt.report.comparison.document import comparison_document
 
         _known("fail_on", fail_on, sides.FAIL_ON)
-        return comparison_document(self._found, sides.finding(self._found, tuple(fail_on)))
+        return comparison_document(self._found, sides.exit_finding(self._found, tuple(fail_on)))
 
 
 def compare(
@@ -87,9 +87,9 @@ def compare(
     from linewatt.report.comparison.sides import kept_side, side_of
 
     run_kind = _run_kind(a, b)
-    metric_names = tuple(metrics) or tuple(METRICS)
-    _known("metrics", metric_names, METRICS)
-    _known("allow", allowed := tuple(allow), run_kind.codes if run_kind else CODES)
+    metric_names = tuple(metrics) or tuple(METRICS_OF_ROWS)
+    _known("metrics", metric_names, METRICS_OF_ROWS)
+    _known("allow", allowed := tuple(allow), run_kind.codes if run_kind else ALLOWED_CODES)
     with reading_results(a.path, b.path):
         first_side, second_side = (
             replace(side_of(result.path, kept_side(result.path)), name=name)
@@ -102,7 +102,7 @@ def compare(
             if run_kind
             else match_two(first_side, second_side, by)
         )
-        comparison = sides.compare(
+        comparison = sides.compare_sides(
             first_side, second_side, matching, Options(by, factor, metric_names, allowed)
         )
         return Comparison(tuple(map(_verdict, comparison.rows)), tuple(lab_words(comparison)), comparison)

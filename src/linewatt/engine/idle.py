@@ -222,7 +222,7 @@ def _drift(windows: list[Idle], host: str) -> str | None:
         for result in windows[-1].hosts.get(host, IdleHost()).power
         if (idle := joined.get((result.source, result.channel))) is not None
     ]
-    system = power.system(results)
+    system = power.power_of_system(results)
     return system.idle_drift if isinstance(system, power.Total) else None
 
 

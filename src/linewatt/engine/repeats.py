@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from linewatt.analysis.cases.search import searched
+from linewatt.analysis.cases.search import without_steps
 from linewatt.analysis.statistics import repeats
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning.plan import Plan, PlannedTrial, Round
@@ -106,7 +106,7 @@ class Remaining:
             trials_left_out=sum(self._left[case] for case in self._searches.cases),
             searches=[
                 EndedSearch(
-                    case_key=searched(case).key,
+                    case_key=without_steps(case).key,
                     sender=case.sender,
                     receiver=case.receiver,
                     trials_left_out=self._left[case],
@@ -126,7 +126,7 @@ class Remaining:
             cases=[self._case(case, book.outcome(case)) for case in self._plan.cases if not case.search],
         )
 
-    def _case(self, case: Case, outcome: repeats.Outcome) -> StoppedCase:
+    def _case(self, case: Case, outcome: repeats.RepeatOutcome) -> StoppedCase:
         return StoppedCase(
             case_key=case.key,
             sender=case.sender,
@@ -143,6 +143,6 @@ class Remaining:
 def _book(campaign: Campaign, plan: Plan, stored: Sequence[Trial]) -> repeats.Repeats | None:
     if campaign.min_trials is None or campaign.until_ratio is None:
         return None
-    rule = repeats.Rule(campaign.min_trials, campaign.trials, campaign.until_ratio)
+    rule = repeats.RepeatRule(campaign.min_trials, campaign.trials, campaign.until_ratio)
     cases = [case for case in plan.cases if not case.search]
     return repeats.Repeats(rule, cases, stored)

@@ -344,9 +344,9 @@ def interval_s(campaign: Campaign) -> float:
 
 def warm_up(campaign: Campaign) -> None:
     """Load what is not loaded yet and is used once a trial has ended, while nothing is measured."""
-    steadiness.warm_up()
+    steadiness.warm_up_change_points()
     if campaign.search is not None:
-        rate_search.warm_up()
+        rate_search.warm_up_rate_search()
     samples.warm_up_samples()
 
 

@@ -34,14 +34,16 @@ class SearchBook:
     def _decide(self, case: Case) -> Next:
         rates, instances = self._campaign.search, self._campaign.instance_search
         if case.search == "instances" and instances is not None:
-            rule = instance_search.Rule(instances.runs, instances.most, instances.bound, instances.counts)
+            rule = instance_search.InstanceRule(
+                instances.runs, instances.most, instances.bound, instances.counts
+            )
             if not instances.named:
-                rule = instance_search.bounded(rule, self._hosts, case)
-            return instance_search.next_step(rule, self._trials[case])
+                rule = instance_search.bounded_by_cpus(rule, self._hosts, case)
+            return instance_search.next_instance_step(rule, self._trials[case])
         if rates is None:
             return Next(ended="the campaign does not say how")
-        return rate_search.next_step(
-            rate_search.Rule(
+        return rate_search.next_rate_step(
+            rate_search.RateRule(
                 rates.loss_ratios, rates.width_ratio, rates.max_rate_bps, rates.trials, rates.runs
             ),
             self._trials[case],

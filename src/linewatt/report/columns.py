@@ -14,7 +14,7 @@ from typing import Any, get_args
 
 from linewatt import units
 from linewatt.analysis.cases.summary import CaseSummary
-from linewatt.analysis.comparison.verdicts import Verdict, signed, unit_of_change
+from linewatt.analysis.comparison.verdicts import Verdict, signed_change, unit_of_change
 from linewatt.analysis.metrics.metric import CaseMetric, Response
 from linewatt.analysis.metrics.of_power import POWER_METRICS, PowerMetric, power_title
 from linewatt.analysis.metrics.of_trial import METRICS
@@ -333,6 +333,6 @@ def change_figures(response: Response, verdict: Verdict, provenance: Provenance 
     change, sure = verdict.change, provenance_mark(provenance)
     if change is None:
         return ()
-    value = f"{signed(change.value, response)} {unit_of_change(response)}"
-    span = f"({signed(change.low, response)} to {signed(change.high, response)})"
+    value = f"{signed_change(change.value, response)} {unit_of_change(response)}"
+    span = f"({signed_change(change.low, response)} to {signed_change(change.high, response)})"
     return (f"{value} {sure}" if sure else value, span)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from string import ascii_lowercase
 
-from linewatt.analysis.findings import Finding, Findings, merged
+from linewatt.analysis.findings import Finding, Findings, merge_sightings
 from linewatt.findings import Figure, Rank
 from linewatt.model import Case, Role
 
@@ -55,7 +55,7 @@ def finding_notes(findings: Findings) -> tuple[FindingNote, ...]:
 def _note(mark: str, members: Sequence[Finding]) -> FindingNote:
     return FindingNote(
         kind=members[0].kind,
-        sightings=merged(seen for member in members for seen in member.sightings),
+        sightings=merge_sightings(seen for member in members for seen in member.sightings),
         trials=tuple(dict.fromkeys(number for member in members for number in member.trials)),
         cases=tuple(dict.fromkeys(case for member in members for case in member.cases)),
         advice=tuple(dict.fromkeys(advice for member in members for advice in member.advice)),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from linewatt.analysis.power.totals import WEIGHT
+from linewatt.analysis.power.totals import PROVENANCE_WEIGHT
 from linewatt.model import Provenance
 
 _MARKS: dict[Provenance, str] = {
@@ -38,7 +38,7 @@ def provenance_mark(provenance: Provenance | None) -> str | None:
 def provenance_words(provenances: Iterable[Provenance | None]) -> str:
     """What a heading says of numbers of these provenances: ``simulated``, ``partly estimated``, or ""."""
     known_provenances = {provenance for provenance in provenances if provenance is not None}
-    doubtful = sorted(known_provenances - {"measured"}, key=WEIGHT.__getitem__)
+    doubtful = sorted(known_provenances - {"measured"}, key=PROVENANCE_WEIGHT.__getitem__)
     doubts = ", ".join(PROVENANCE_WORDS[provenance] for provenance in doubtful)
     return f"partly {doubts}" if doubts and "measured" in known_provenances else doubts
 

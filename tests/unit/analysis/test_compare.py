@@ -24,10 +24,10 @@ from tests.compare_factories import (
 from tests.report_factories import end, failed, host, powered, watts
 
 from linewatt.analysis.cases.responses import EFFICIENCY, OF_CASE, PER_WATT, THROUGHPUT
-from linewatt.analysis.comparison.compare import Comparison, finding
+from linewatt.analysis.comparison.compare import Comparison, exit_finding
 from linewatt.analysis.comparison.matching import level_meant, match_two
 from linewatt.analysis.comparison.rows import Row
-from linewatt.analysis.comparison.verdicts import COMPARISON, verdicts
+from linewatt.analysis.comparison.verdicts import COMPARISON, verdicts_of_family
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.statistics.contrasts import Contrast
 from linewatt.model import Case, Flag, Trial
@@ -143,7 +143,7 @@ def test_an_interval_too_wide_for_the_factor_is_no_same() -> None:
 @pytest.mark.parametrize(("shuffled", "kind"), [(0.01, "worse"), (0.06, "same")])
 def test_shuffled_runs_must_agree_that_it_is_no_chance(shuffled: float, kind: str) -> None:
     contrast = Contrast(math.log(0.97), 0.005, 18, permutation_p=shuffled)
-    (verdict,) = verdicts(THROUGHPUT, [contrast], None, COMPARISON)
+    (verdict,) = verdicts_of_family(THROUGHPUT, [contrast], None, COMPARISON)
     assert verdict.kind == kind
     assert verdict.words.endswith("not significant") == (kind == "same")
 
@@ -550,7 +550,7 @@ def test_what_only_one_campaign_sets_differs_and_says_not_set() -> None:
         assert told(found) == {("campaign", f"campaign.{key}.mtu", None, "1400")}
         assert difference_lines(found.differences) == [f"campaign: campaign.{key}.mtu not set → 1400"]
         assert "nothing else that is on record" not in str(
-            first_screen_of_comparison(found, finding(found, ()))
+            first_screen_of_comparison(found, exit_finding(found, ()))
         )
 
 
@@ -716,7 +716,7 @@ def test_exit_codes_say_regression_evidence_or_neither(
     ratio: float, n: int, fail_on: tuple[str, ...], code: int
 ) -> None:
     found = compared(made("a", runs(n=n)), made("b", runs(ratio=ratio, n=n, seed=2), day=2))
-    assert finding(found, fail_on).exit_code == code
+    assert exit_finding(found, fail_on).exit_code == code
 
 
 def test_a_regression_beside_a_case_without_verdict_is_still_a_regression() -> None:
@@ -724,9 +724,9 @@ def test_a_regression_beside_a_case_without_verdict_is_still_a_regression() -> N
     base = made("a", numbered(runs(), runs(few, n=2)))
     other = made("b", numbered(runs(ratio=0.9, seed=2), runs(few, n=2, seed=3)), day=2)
     found = compared(base, other)
-    assert finding(found, ("slower",)).exit_code == 3
+    assert exit_finding(found, ("slower",)).exit_code == 3
     assert (
-        finding(
+        exit_finding(
             compared(base, made("b", numbered(runs(seed=2), runs(few, n=2)), day=2)), ("slower",)
         ).exit_code
         == 4
@@ -735,7 +735,7 @@ def test_a_regression_beside_a_case_without_verdict_is_still_a_regression() -> N
 
 def test_a_refused_case_is_no_evidence() -> None:
     found = compared(*two(campaign={"window_s": 30.0}))
-    assert finding(found, ("slower",)).exit_code == 4
+    assert exit_finding(found, ("slower",)).exit_code == 4
     assert CAMPAIGN["window_s"] == 60.0
 
 

@@ -16,7 +16,7 @@ from tests.compare_factories import TCP, UDP, compared, made, numbered, runs
 from tests.report_factories import HOSTILE, stored
 from tests.unit.conftest import Run
 
-from linewatt.analysis.comparison.compare import finding
+from linewatt.analysis.comparison.compare import exit_finding
 from linewatt.report.comparison import junit
 from linewatt.store.read import Result
 
@@ -81,13 +81,15 @@ def test_too_few_runs_and_cases_without_a_partner_are_skipped_with_the_reason(ru
 
 def test_where_nothing_is_compared_that_is_a_skipped_test() -> None:
     nothing = replace(compared(made("a", runs()), made("b", runs(), day=2)), rows=(), pairs=(), overall=())
-    text = junit.render_junit(nothing, finding(nothing, ("slower",)), ("slower",))
+    text = junit.render_junit(nothing, exit_finding(nothing, ("slower",)), ("slower",))
     assert list(of(text, Skipped).values()) == ["nothing could be compared for slower"]
 
 
 def test_every_verdict_is_a_test_under_a_name_of_its_own() -> None:
     found = compared(made("a", numbered(runs(), runs(UDP))), made("b", numbered(runs(), runs(UDP)), day=2))
-    names = [(one.classname, one.name) for one in cases(junit.render_junit(found, finding(found, ()), ()))]
+    names = [
+        (one.classname, one.name) for one in cases(junit.render_junit(found, exit_finding(found, ()), ()))
+    ]
     assert len(set(names)) == len(names) == len(found.rows) + len(found.overall)
 
 

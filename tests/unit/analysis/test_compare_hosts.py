@@ -13,7 +13,7 @@ from tests.compare_factories import made, numbered, runs, side, with_facts
 from tests.report_factories import host, stored
 from tests.unit.conftest import Run
 
-from linewatt.analysis.comparison.compare import Comparison, compare
+from linewatt.analysis.comparison.compare import Comparison, compare_sides
 from linewatt.analysis.comparison.rows import Options
 from linewatt.analysis.comparison.two_hosts import match_hosts
 from linewatt.errors import InvalidInput
@@ -40,7 +40,7 @@ def kernels(ratio: float = 0.95, **manifest: Any) -> Result:
 def compared(one: Result, *hosts: str, **options: Any) -> Comparison:
     own = side("A", one)
     base, other = hosts or ("h2", "h3")
-    return compare(own, own, match_hosts(own, (base, other)), Options(by="host", **options))
+    return compare_sides(own, own, match_hosts(own, (base, other)), Options(by="host", **options))
 
 
 def said(found: Comparison) -> str:

@@ -11,7 +11,7 @@ import pytest
 from tests.compare_factories import TCP, UDP, compared, compared_levels, made, numbered, runs
 from tests.documents import valid
 
-from linewatt.analysis.comparison.compare import finding
+from linewatt.analysis.comparison.compare import exit_finding
 from linewatt.analysis.statistics.contrasts import Contrast, over_strata, welch
 from linewatt.analysis.statistics.permutation import STRATA_DRAWS, strata_p
 from linewatt.missing import Missing
@@ -86,7 +86,7 @@ def test_a_regression_over_all_pairs_is_one_though_no_pair_has_a_verdict() -> No
     )
     found = compared(base, slower)
     assert {row.outcome for row in found.rows if row.response.name == "throughput_bps"} == {"undecided"}
-    assert finding(found, ("slower",)).exit_code == 3
+    assert exit_finding(found, ("slower",)).exit_code == 3
 
 
 def test_the_row_over_all_pairs_leads_its_table_and_names_no_host() -> None:
@@ -98,7 +98,7 @@ def test_the_row_over_all_pairs_leads_its_table_and_names_no_host() -> None:
         "h2 → h1, 1 instance",
     ]
     assert table.tally == "6 without a verdict", "what is over pairs is not counted with them"
-    document = comparison_document(found, finding(found, ()))
+    document = comparison_document(found, exit_finding(found, ()))
     valid("compare", document)
     (overall,) = document["overall"]
     assert overall["pairs"] == 6

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linewatt.analysis.cases.responses import THROUGHPUT
-from linewatt.analysis.comparison.verdicts import COMPARISON, verdicts
+from linewatt.analysis.comparison.verdicts import COMPARISON, verdicts_of_family
 from linewatt.analysis.statistics import permutation
 from linewatt.analysis.statistics.contrasts import Contrast, welch
 from linewatt.analysis.statistics.permutation import DRAWS, permutation_ps, smallest_p, strata_p
@@ -45,7 +45,7 @@ def outcomes(ratio: float, n: int = 10, matters: float | None = None) -> Counter
     pairs = experiments(ratio, n)
     shuffled = permutation_ps(pairs, 1)
     judged = (
-        verdicts(THROUGHPUT, [replace(one, permutation_p=p)], matters, COMPARISON)[0].kind
+        verdicts_of_family(THROUGHPUT, [replace(one, permutation_p=p)], matters, COMPARISON)[0].kind
         for one, p in zip(contrasts(pairs), shuffled, strict=True)
     )
     return Counter(judged)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linewatt.analysis.statistics.contrasts import Contrast, beyond_drift, holm, welch
+from linewatt.analysis.statistics.contrasts import Contrast, beyond_drift, holm_adjusted, welch
 from linewatt.missing import Missing
 
 # "Welch's t-test", Wikipedia, example 1: t = −2.46, 24.99 degrees of freedom, p = 0.021
@@ -84,13 +84,13 @@ def test_one_side_without_spread_still_has_the_spread_of_the_other() -> None:
 
 def test_holm_gives_published_figures() -> None:
     # "Holm–Bonferroni method", Wikipedia: at 0.05 the first and the last are rejected, the others not
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert holm([]) == []
+    assert holm_adjusted([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm_adjusted([]) == []
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_holm_never_lowers_a_p_keeps_their_order_and_stays_a_probability(ps: list[float]) -> None:
-    adjusted = holm(ps)
+    adjusted = holm_adjusted(ps)
     assert all(p <= own <= 1 for p, own in zip(ps, adjusted, strict=True))
     assert min(adjusted) == pytest.approx(min(1.0, len(ps) * min(ps)))
     for one, first in zip(ps, adjusted, strict=True):

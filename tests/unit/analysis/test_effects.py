@@ -13,12 +13,12 @@ from tests.wiring import GOODPUT_BPS, rates, told
 
 from linewatt.analysis.cases.summary import summarise
 from linewatt.analysis.comparison import points
-from linewatt.analysis.comparison.case_runs import by_case
-from linewatt.analysis.findings import Finding, gather
+from linewatt.analysis.comparison.case_runs import runs_by_case
+from linewatt.analysis.findings import Finding, gather_findings
 from linewatt.analysis.flags.effects import light_codes
-from linewatt.analysis.metrics.of_trial import BY_NAME
+from linewatt.analysis.metrics.of_trial import METRIC_BY_NAME
 from linewatt.analysis.statistics import shapes
-from linewatt.analysis.statistics.steadiness import Slope, Step
+from linewatt.analysis.statistics.steadiness import SeriesStep, Slope
 from linewatt.engine.case_text import outcome
 from linewatt.engine.measuring.checks.steadiness import throughput
 from linewatt.model import Case, Flag, Trial, Window
@@ -27,7 +27,7 @@ from linewatt.report.trials.answer.first_screen import first_screen_of_trials
 from linewatt.report.trials.digest import digest_of
 
 CASE = Case("tcp", "h1", "h2")
-THROUGHPUT = BY_NAME["throughput_bps"].response
+THROUGHPUT = METRIC_BY_NAME["throughput_bps"].response
 
 
 def dip(effect_ratio: float | None, code: str = "throughput-dips", where: str = "window") -> Flag:
@@ -51,7 +51,9 @@ def runs(*bps: float, effects: dict[int, float | None], code: str = "throughput-
 
 
 def findings_of(trials: list[Trial]) -> tuple[Finding, ...]:
-    return tuple(one for one in gather(trials, summarise(trials)).every if one.code.startswith("throughput-"))
+    return tuple(
+        one for one in gather_findings(trials, summarise(trials)).every if one.code.startswith("throughput-")
+    )
 
 
 @pytest.mark.parametrize(
@@ -71,10 +73,12 @@ def test_a_dip_is_a_note_where_it_changes_the_mean_less_than_that_is_known(
 ) -> None:
     found = findings_of(trials)
     assert {one.kind.rank for one in found} == {rank}
-    assert gather(trials, summarise(trials)).doubts(CASE, "throughput") == (
+    assert gather_findings(trials, summarise(trials)).doubts(CASE, "throughput") == (
         () if rank == "note" else ("throughput-dips",)
     )
-    (note,) = [one for one in finding_notes(gather(trials, summarise(trials))) if one.code == found[0].code]
+    (note,) = [
+        one for one in finding_notes(gather_findings(trials, summarise(trials))) if one.code == found[0].code
+    ]
     assert bool(note.concerns) == (rank == "doubtful")
 
 
@@ -102,7 +106,7 @@ def test_comparisons_doubt_what_summaries_doubt() -> None:
     for effect, is_light in ((-0.007, True), (-0.012, False)):
         trials = runs(9e9, effects={1: effect})
         (summary,) = summarise(trials)
-        runs_of_case = by_case(trials)[CASE]
+        runs_of_case = runs_by_case(trials)[CASE]
         (flag,) = runs_of_case.flags
         assert THROUGHPUT is not None
         doubts = points._doubts(runs_of_case, THROUGHPUT)
@@ -122,14 +126,14 @@ def test_a_trial_says_in_passing_only_what_changes_it() -> None:
     [
         (shapes.Lows(1, 5, 6, 0.6, 1.0), -0.02),
         (shapes.Segment(5, 7, 0.5, 1.0), -0.05),
-        (Step(2, 0.5, 1.0), -0.05),
-        (Step(18, 1.0, 0.5), -0.05),
+        (SeriesStep(2, 0.5, 1.0), -0.05),
+        (SeriesStep(18, 1.0, 0.5), -0.05),
         (Slope(0.9, 1.1), 0.1),
         (shapes.Wave(4.0, 0.2, 1.0), None),
     ],
 )
 def test_the_effect_is_what_the_mean_differs_by_from_that_of_the_longer_part(
-    shape: shapes.Shape, effect: float | None
+    shape: shapes.SeriesShape, effect: float | None
 ) -> None:
     assert shapes.effect_ratio(shape, 20) == (effect if effect is None else pytest.approx(effect))
 

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.amounts import inputs
 
-from linewatt.analysis.power.energy import Energy, Meter, from_power, from_total
+from linewatt.analysis.power.energy import Energy, Meter, energy_from_power, energy_from_total
 from linewatt.missing import Missing
 from linewatt.model import Window
 from linewatt.sensors.counters import counter_delta
@@ -67,7 +67,7 @@ def steps(levels: list[float], change_s: list[float]) -> Course:
     ids=["constant", "ramp", "sine", "steps"],
 )
 def test_the_energy_is_the_integral_within_its_own_uncertainty(course: Course, every_s: float) -> None:
-    found = from_power(seen(course, every_s=every_s), WINDOW, BMC)
+    found = energy_from_power(seen(course, every_s=every_s), WINDOW, BMC)
     assert isinstance(found, Energy)
     assert abs(found.energy_j - integral_j(course)) <= found.uncertainty_j
     assert found.uncertainty_j <= 0.2 * found.energy_j
@@ -85,7 +85,7 @@ def test_any_course_of_steps_is_within_the_uncertainty(
 ) -> None:
     """Of steps, that is, that last for two updates: what is shorter no reading can show."""
     course = steps(levels, list(accumulate(gaps)))
-    found = from_power(seen(course, late_s=late_s), WINDOW, BMC)
+    found = energy_from_power(seen(course, late_s=late_s), WINDOW, BMC)
     assert isinstance(found, Energy)
     assert abs(found.energy_j - integral_j(course)) <= found.uncertainty_j
 
@@ -101,14 +101,14 @@ def test_any_course_of_steps_is_within_the_uncertainty(
     ],
 )
 def test_what_is_not_covered_gives_no_number(readings: list[tuple[float, float | None]], why: str) -> None:
-    found = from_power(readings, WINDOW, BMC)
+    found = energy_from_power(readings, WINDOW, BMC)
     assert isinstance(found, Missing)
     assert why in found.reason
 
 
 def test_a_gap_outside_the_window_does_not_matter() -> None:
     readings = [(95.0, 90.0), *((99.9 + 0.2 * i, 90.0) for i in range(40))]
-    found = from_power(readings, WINDOW, BMC)
+    found = energy_from_power(readings, WINDOW, BMC)
     assert isinstance(found, Energy)
     assert found.energy_j == pytest.approx(540.0)
 
@@ -117,7 +117,7 @@ def test_each_cause_of_error_widens_the_uncertainty() -> None:
     constant: list[tuple[float, float | None]] = [(99.0 + 0.2 * i, 100.0) for i in range(50)]
 
     def bound(meter: Meter, readings: list[tuple[float, float | None]] = constant) -> float:
-        found = from_power(readings, WINDOW, meter)
+        found = energy_from_power(readings, WINDOW, meter)
         assert isinstance(found, Energy)
         return found.uncertainty_j
 
@@ -133,7 +133,7 @@ def test_each_cause_of_error_widens_the_uncertainty() -> None:
 
 def test_a_total_of_energy_is_uncertain_at_the_windows_edges_only() -> None:
     totals: list[tuple[float, float | None]] = [(99.0 + i, 100.0 * i) for i in range(9)]
-    found = from_total(totals, WINDOW, Meter(1.0, tolerance_ratio=0.01), counted_j=600.0)
+    found = energy_from_total(totals, WINDOW, Meter(1.0, tolerance_ratio=0.01), counted_j=600.0)
     assert isinstance(found, Energy)
     assert found.power_w == pytest.approx(100.0)
     assert found.uncertainty_j == pytest.approx(math.hypot(6.0, 50.0))
@@ -149,7 +149,7 @@ def test_a_total_in_steps_is_off_by_no_more_than_it_says(power_w: float, step_j:
     totals: list[tuple[float, float | None]] = [(99.5 + 0.5 * i, shown_j(99.5 + 0.5 * i)) for i in range(16)]
     delta = counter_delta(totals, WINDOW)
     assert delta.value is not None
-    found = from_total(totals, WINDOW, Meter(0.5, step_j=step_j), delta.value)
+    found = energy_from_total(totals, WINDOW, Meter(0.5, step_j=step_j), delta.value)
     if isinstance(found, Missing):
         assert power_w * WINDOW.seconds < 2 * step_j
     else:
@@ -173,7 +173,7 @@ def test_a_total_that_is_held_is_off_by_no_more_than_it_says(
     ]
     delta = counter_delta(totals, window)
     assert delta.value is not None
-    found = from_total(totals, window, Meter(1.0), delta.value)
+    found = energy_from_total(totals, window, Meter(1.0), delta.value)
     if isinstance(found, Missing):
         assert window.seconds < refresh_s
     else:
@@ -183,10 +183,10 @@ def test_a_total_that_is_held_is_off_by_no_more_than_it_says(
 def test_a_total_that_does_not_move_is_no_0_w() -> None:
     """A PDU counts in 0.1 kWh: 20 minutes of 300 W."""
     totals: list[tuple[float, float | None]] = [(99.0 + i, 3.6e8) for i in range(9)]
-    assert from_total(totals, WINDOW, Meter(1.0, step_j=360_000.0), counted_j=0.0) == Missing(
+    assert energy_from_total(totals, WINDOW, Meter(1.0, step_j=360_000.0), counted_j=0.0) == Missing(
         "its total did not move in the window, in steps of 360000 J"
     )
-    assert from_total(totals, WINDOW, Meter(1.0), counted_j=0.0) == Missing(
+    assert energy_from_total(totals, WINDOW, Meter(1.0), counted_j=0.0) == Missing(
         "its total did not move in the window"
     )
 
@@ -199,7 +199,7 @@ def counted(
     totals: list[tuple[float, float | None]] = [(90.0 + i, total(90.0 + i)) for i in range(80)]
     delta = counter_delta(totals, window, wraps_at=wraps_at)
     assert delta.value is not None
-    return from_total(totals, window, meter, delta.value)
+    return energy_from_total(totals, window, meter, delta.value)
 
 
 @pytest.mark.parametrize("moved_s", [100.5, 101.5, 130.0, 159.5])
@@ -209,7 +209,7 @@ def test_a_total_that_moved_once_is_known_no_better_than_by_that_move(moved_s: f
     totals: list[tuple[float, float | None]] = [
         (99.8 + i, 36_000.0 * (99.8 + i > moved_s)) for i in range(62)
     ]
-    found = from_total(totals, window, Meter(1.0), counted_j=36_000.0)
+    found = energy_from_total(totals, window, Meter(1.0), counted_j=36_000.0)
     assert isinstance(found, Energy)
     assert found.uncertainty_j >= 36_000.0
 
@@ -242,7 +242,7 @@ def test_a_total_that_catches_up_or_counts_in_steps_tells_its_energy() -> None:
 
 def test_updates_of_a_total_are_those_that_moved_it_in_the_window() -> None:
     totals: list[tuple[float, float | None]] = [(99.0 + i, 3600.0 * (i > 4)) for i in range(9)]
-    found = from_total(totals, WINDOW, Meter(1.0, step_j=3600.0), counted_j=3600.0)
+    found = energy_from_total(totals, WINDOW, Meter(1.0, step_j=3600.0), counted_j=3600.0)
     assert isinstance(found, Energy)
     assert found.updates == 1
     assert found.uncertainty_j >= 3600.0

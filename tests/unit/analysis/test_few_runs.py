@@ -12,7 +12,7 @@ from tests.unit.analysis.test_steadiness import noise
 from tests.wiring import GOODPUT_BPS, rates, story, told
 
 from linewatt.analysis.cases.summary import summarise
-from linewatt.analysis.metrics.of_trial import BY_NAME
+from linewatt.analysis.metrics.of_trial import METRIC_BY_NAME
 from linewatt.analysis.statistics.few_runs import Unresolved, unresolved
 from linewatt.analysis.statistics.steadiness import standard_error
 from linewatt.model import Case, Trial
@@ -124,7 +124,7 @@ def test_all_that_a_first_run_has_otherwise_is_told() -> None:
 def test_each_run_stands_beside_its_mean_in_the_table_and_on_the_first_screen() -> None:
     view = digest_of(result(runs(2.951e9, 2.402e9, 2.38e9)))
     (summary,) = view.summaries
-    speed = BY_NAME["throughput_bps"]
+    speed = METRIC_BY_NAME["throughput_bps"]
     assert summary.unresolved == Unresolved((2.38e9, 2.402e9, 2.951e9), "far apart", 5e6)
     assert case_cell(speed, summary, speed.units[0]).note == "runs 2.380 to 2.951"
     (group,) = view.groups
@@ -145,7 +145,10 @@ def test_runs_of_one_mode_have_nothing_beside_their_mean() -> None:
     view = digest_of(result(runs(9.4e9, 9.41e9, 9.39e9)))
     (summary,) = view.summaries
     assert summary.unresolved is None
-    assert case_cell(BY_NAME["throughput_bps"], summary, BY_NAME["throughput_bps"].units[0]).note is None
+    assert (
+        case_cell(METRIC_BY_NAME["throughput_bps"], summary, METRIC_BY_NAME["throughput_bps"].units[0]).note
+        is None
+    )
 
 
 def test_a_trial_stores_how_well_its_mean_is_known() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.groups import group
 
-from linewatt.analysis.comparison.case_runs import CaseRuns, by_case
+from linewatt.analysis.comparison.case_runs import CaseRuns, runs_by_case
 from linewatt.analysis.comparison.comparable import Ends, obstacles
 from linewatt.analysis.comparison.confounders import besides
 from linewatt.analysis.comparison.matching import Side, levels_of, match_levels, match_two
@@ -75,7 +75,7 @@ def test_both_ways_each_host_sends_and_receives() -> None:
 
 def test_settings_are_those_of_each_host_whatever_row_tells_its_figures() -> None:
     trial = group().trial().with_ends(lambda end: replace(end, settings={"sysctl x": end.host}))
-    runs = by_case([trial])
+    runs = runs_by_case([trial])
     assert [sorted(one.settings) for one in runs.values()] == [
         ["dut", "g1", "g2", "g3"],
         *[["dut", name] for name in ("g1", "g2", "g3")],

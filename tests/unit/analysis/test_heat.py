@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tests.report_factories import end, watts
 
-from linewatt.analysis.power.heat import end_of, heat_of, is_told, why_missing
+from linewatt.analysis.power.heat import end_of_host, heat_of, is_heat_known, why_no_heat
 from linewatt.model import Case, EndResult, ThermalResult, Trial
 
 NAMES = (
@@ -40,13 +40,13 @@ def test_over_trials_clocks_and_watts_are_means_and_the_rest_is_the_most_of_them
 
 def test_what_is_not_known_is_none_with_a_reason_and_never_0() -> None:
     bare = end("h1", "sender", 1.0, 0.5, 0.5)
-    assert not is_told(bare)
+    assert not is_heat_known(bare)
     heat = heat_of([bare])
     for name in NAMES:
         assert getattr(heat, name) is None, name
-        assert why_missing(name, [bare]), name
-    assert why_missing("hottest_c", [bare]) == "not recorded"
-    assert why_missing("hottest_c", [replace(bare, reasons={"thermal.temperature": "no chip"})]) == "no chip"
+        assert why_no_heat(name, [bare]), name
+    assert why_no_heat("hottest_c", [bare]) == "not recorded"
+    assert why_no_heat("hottest_c", [replace(bare, reasons={"thermal.temperature": "no chip"})]) == "no chip"
 
 
 def test_a_count_that_one_trial_lacks_is_not_known_over_all() -> None:
@@ -57,6 +57,6 @@ def test_a_count_that_one_trial_lacks_is_not_known_over_all() -> None:
 def test_of_a_trial_that_failed_nothing_is_told() -> None:
     case = Case("tcp", "h1", "h2")
     done = Trial(1, 1, case, case.key, "done", 1.0, sender=told(4000, 60, 3e9, 200.0))
-    assert end_of(done, "h1") == done.sender
-    assert end_of(done, "h2") is None
-    assert end_of(replace(done, status="failed"), "h1") is None
+    assert end_of_host(done, "h1") == done.sender
+    assert end_of_host(done, "h2") is None
+    assert end_of_host(replace(done, status="failed"), "h1") is None

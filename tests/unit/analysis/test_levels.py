@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from tests.report_factories import regimes
 
-from linewatt.analysis.cases.load_levels import LevelPoint, curves
+from linewatt.analysis.cases.load_levels import LevelPoint, level_curves
 from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.analysis.power.summary import EndPower
 from linewatt.analysis.statistics.stats import Estimate
@@ -69,7 +69,7 @@ def summary(level: float | None, gbps: float, watts: float | None) -> CaseSummar
 
 
 def test_the_score_is_all_throughput_over_all_power_with_active_idle() -> None:
-    receiver, sender = curves(
+    receiver, sender = level_curves(
         [summary(None, 10, 200), summary(0, 0, 100), summary(1, 10, 200), summary(0.5, 5, 150)]
     )
     assert [point.level for point in receiver.points] == [1.0, 0.5, 0.0]
@@ -88,14 +88,14 @@ def test_the_score_is_all_throughput_over_all_power_with_active_idle() -> None:
     ],
 )
 def test_a_score_that_lacks_something_says_what(summaries: list[CaseSummary], why: str) -> None:
-    receiver, _ = curves(summaries)
+    receiver, _ = level_curves(summaries)
     assert receiver.score_bps_per_w is None
     assert receiver.reason is not None
     assert why in receiver.reason
 
 
 def test_a_campaign_without_levels_has_no_curve() -> None:
-    assert curves([summary(None, 10, 200)]) == ()
+    assert level_curves([summary(None, 10, 200)]) == ()
 
 
 def scoped(level: float, scope: str, provenance: Provenance) -> CaseSummary:
@@ -106,13 +106,13 @@ def scoped(level: float, scope: str, provenance: Provenance) -> CaseSummary:
 
 
 def test_a_curve_is_as_sure_as_its_least_sure_level() -> None:
-    receiver, _ = curves([scoped(1, "wall", "measured"), scoped(0, "wall", "estimate")])
+    receiver, _ = level_curves([scoped(1, "wall", "measured"), scoped(0, "wall", "estimate")])
     assert receiver.provenance == "estimate"
     assert receiver.score_bps_per_w == pytest.approx(10e9 / 400)
 
 
 def test_watts_of_two_scopes_make_no_score() -> None:
-    receiver, _ = curves([scoped(1, "wall", "measured"), scoped(0, "system", "measured")])
+    receiver, _ = level_curves([scoped(1, "wall", "measured"), scoped(0, "system", "measured")])
     assert (receiver.scope, receiver.score_bps_per_w) == ("wall", None)
     assert receiver.points[1].system_w is None
     assert receiver.points[1].power is not None
@@ -125,7 +125,7 @@ def paced(level: float, target_bps: float | None, throughput_bps: float, case: C
 
 
 def first(trials: Sequence[Trial]) -> LevelPoint:
-    return curves(summarise(trials))[0].points[0]
+    return level_curves(summarise(trials))[0].points[0]
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_pairs_that_were_not_offered_the_same_rate_are_told() -> None:
 def test_curves_are_in_the_order_of_their_cases_at_full_rate() -> None:
     one, two = replace(CASE, instances=1), replace(CASE, instances=2)
     trials = [trial(one, 1e9), trial(two, 1e9), paced(0.5, 5e8, 5e8, two), paced(0.5, 5e8, 5e8, one)]
-    assert [curve.case.instances for curve in curves(summarise(trials))] == [1, 1, 2, 2]
+    assert [curve.case.instances for curve in level_curves(summarise(trials))] == [1, 1, 2, 2]
 
 
 def test_a_level_is_paced_whatever_its_instances_and_never_single_or_saturated() -> None:

@@ -25,7 +25,7 @@ from tests.meter_simulation import (
 )
 
 from linewatt.analysis.power import meters
-from linewatt.analysis.power.energy import Energy, Meter, from_power
+from linewatt.analysis.power.energy import Energy, Meter, energy_from_power
 from linewatt.analysis.power.meters import Model, Step
 from linewatt.missing import Missing
 from linewatt.model import Window
@@ -95,7 +95,7 @@ def test_an_equal_last_reading_covers_the_window_as_any_other(update_s: float, r
     span = Window(45.0, 105.0)
     times = [*np.arange(39.6, span.end_s, read_every_s).tolist(), span.end_s + 0.1]
     meter = Meter(update_s, 4.0, dynamics=Dynamics(refresh_s=update_s))
-    found = from_power([(time_s, 200.0) for time_s in times], span, meter, Window(40.0, 107.0))
+    found = energy_from_power([(time_s, 200.0) for time_s in times], span, meter, Window(40.0, 107.0))
     assert isinstance(found, Energy), found
     assert found.power_w == pytest.approx(200.0)
     assert found.uncertainty_j == pytest.approx(4.0 * 60)
@@ -136,7 +136,7 @@ def test_one_load_that_begins_unevenly_makes_no_meter_slower_than_a_quick_one_ex
     assert step is not None
     known = meters.follow([step], 0.2)
     assert (known.averaging_s, known.delay_s) == (1.0, 0.0)
-    energy = from_power(readings, span, Meter(0.2, step_w, dynamics=known), load)
+    energy = energy_from_power(readings, span, Meter(0.2, step_w, dynamics=known), load)
     assert isinstance(energy, Energy)
     true_w = fmean(watts for time_s, watts in readings if span.start_s + 0.5 <= time_s <= span.end_s + 0.5)
     assert energy.power_w == pytest.approx(true_w, rel=0.005)
@@ -157,7 +157,7 @@ def test_what_linewatt_does_behind_a_window_makes_no_meter_a_slow_one(channel: s
     known = meters.follow([step], 0.2)
     assert known.settle_s is not None
     assert known.settle_s <= meters.VAGUE_S
-    energy = from_power(readings, span, Meter(0.2, step_w, dynamics=known), load)
+    energy = energy_from_power(readings, span, Meter(0.2, step_w, dynamics=known), load)
     assert isinstance(energy, Energy)
     plain_w = fmean(watts for time_s, watts in readings if span.start_s <= time_s <= span.end_s)
     assert energy.power_w == pytest.approx(plain_w, abs=energy.uncertainty_j / (span.end_s - span.start_s))
@@ -352,7 +352,7 @@ def refused(meter: Meter, window_s: float, omit_s: float = 5.0) -> str:
     start_s = 100.0
     readings = [(start_s + t, 200.0 + 3 * (t // 30)) for t in range(-5, int(omit_s + window_s) + 3)]
     span = Window(start_s + omit_s, start_s + omit_s + window_s)
-    found = from_power(readings, span, meter, Window(start_s, span.end_s + 2))
+    found = energy_from_power(readings, span, meter, Window(start_s, span.end_s + 2))
     assert isinstance(found, Missing)
     return found.reason
 
@@ -372,7 +372,7 @@ def test_what_was_read_after_the_load_is_no_part_of_it() -> None:
     """A meter that is refreshed every 10 s tells of idle in its first update behind the window."""
     readings = [(float(t), 100.0 if t < 42 else 200.0 if t < 112 else 100.0) for t in range(30, 116)]
     meter = Meter(1.0, dynamics=Dynamics(10.0, 0.0, 0.0, 1.0))
-    found = from_power(readings, Window(45.0, 105.0), meter, Window(BEFORE_S, 107.0))
+    found = energy_from_power(readings, Window(45.0, 105.0), meter, Window(BEFORE_S, 107.0))
     assert isinstance(found, Energy)
     assert found.power_w == pytest.approx(200.0)
 

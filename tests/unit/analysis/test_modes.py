@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linewatt.analysis.cases.summary import summarise
-from linewatt.analysis.findings import gather
+from linewatt.analysis.findings import gather_findings
 from linewatt.analysis.statistics.modes import dip, is_beyond_one_mode, modes
 from linewatt.model import Case, Trial
 from linewatt.report.findings import finding_notes
@@ -107,7 +107,7 @@ def test_a_case_with_two_modes_says_so_with_what_to_do_in_every_view() -> None:
     row = export_case(summary)
     assert (row["throughput_modes"], row["flags"]) == (2, "two-modes")
     assert row["throughput_mode_low_bps_mean"] == pytest.approx(84e9)
-    (note,) = finding_notes(gather(trials, [summary]))
+    (note,) = finding_notes(gather_findings(trials, [summary]))
     assert (note.count, note.trials, note.mark) == (1, tuple(range(1, 11)), "a")
     assert "7 runs at 94" in note.sightings[0].evidence
     assert "steer: true" in note.advice[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from linewatt.analysis.power.order import Shown, refused
+from linewatt.analysis.power.order import Shown, refused_scopes
 from linewatt.engine.readiness.readiness import PowerAnswer
 from linewatt.engine.readiness.readiness_host import power
 from linewatt.model import Channel
@@ -23,10 +23,12 @@ HEALTHY = shown(
 
 
 def test_a_healthy_server_contradicts_nothing() -> None:
-    assert refused(HEALTHY) == []
-    assert refused([*HEALTHY, *shown(("wall:outlet", 240), source="pdu")]) == []
-    assert refused(shown(("psu-out:PSU1", 200), ("psu-out:PSU2", 0), ("system:1", 222))) == [], "on standby"
-    assert refused(shown(("psu-in:PSU1", 60), ("system:1", 45))) == [], "small supplies lose much"
+    assert refused_scopes(HEALTHY) == []
+    assert refused_scopes([*HEALTHY, *shown(("wall:outlet", 240), source="pdu")]) == []
+    assert refused_scopes(shown(("psu-out:PSU1", 200), ("psu-out:PSU2", 0), ("system:1", 222))) == [], (
+        "on standby"
+    )
+    assert refused_scopes(shown(("psu-in:PSU1", 60), ("system:1", 45))) == [], "small supplies lose much"
 
 
 @pytest.mark.parametrize(
@@ -89,19 +91,19 @@ def test_a_healthy_server_contradicts_nothing() -> None:
 def test_the_scope_that_breaks_the_order_is_refused(
     readings: list[tuple[str, float]], scope: str, evidence: str
 ) -> None:
-    (one,) = refused(shown(*readings))
+    (one,) = refused_scopes(shown(*readings))
     assert (one.scope, one.evidence) == (scope, evidence)
 
 
 def test_each_scope_that_breaks_the_order_is_refused_once() -> None:
-    (one,) = refused([*HEALTHY[:4], *shown(("system:1", 1500), ("cpu:CPU", 95))])
+    (one,) = refused_scopes([*HEALTHY[:4], *shown(("system:1", 1500), ("cpu:CPU", 95))])
     assert one.scope == "system"
-    two = refused(shown(("psu-in:A", 900), ("psu-out:A", 20), ("system:1", 200), ("cpu:CPU", 80)))
+    two = refused_scopes(shown(("psu-in:A", 900), ("psu-out:A", 20), ("system:1", 200), ("cpu:CPU", 80)))
     assert {found.scope for found in two} == {"psu-in", "psu-out"}
 
 
 def test_a_wall_that_is_not_the_whole_host_is_refused() -> None:
-    (one,) = refused([*HEALTHY, *shown(("wall:outlet", 118), source="pdu")])
+    (one,) = refused_scopes([*HEALTHY, *shown(("wall:outlet", 118), source="pdu")])
     assert (one.source, one.scope) == ("pdu", "wall")
 
 

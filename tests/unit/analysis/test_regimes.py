@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.amounts import inputs
 from tests.report_factories import end, paced_trials, powered, regimes, scaling_trials, shares, trial
 
-from linewatt.analysis.cases.analyse import analyse
+from linewatt.analysis.cases.analyse import analyse_series
 from linewatt.analysis.cases.regimes import explained, knee_of
 from linewatt.analysis.cases.series import ceilings
 from linewatt.analysis.cases.summary import CaseSummary, summarise
@@ -251,7 +251,7 @@ def test_the_message_of_a_finding_is_the_first_clause_of_its_flag() -> None:
     )
     assert flags[0].evidence == "9 Gbps; of 10; b; c"
     (summary,) = series({1: 10})
-    findings = analyse("TCP", [replace(summary, case_flags=flags)]).findings
+    findings = analyse_series("TCP", [replace(summary, case_flags=flags)]).findings
     assert [(finding.message.partition(": ")[2], finding.evidence) for finding in findings[-2:]] == [
         ("9 Gbps; of 10", ("b; c", "look")),
         ("9 Gbps; of 8", ("ask",)),

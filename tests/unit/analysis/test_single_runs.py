@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from linewatt.analysis.comparison.compare import Comparison, Finding, compare, finding
+from linewatt.analysis.comparison.compare import Comparison, Finding, compare_sides, exit_finding
 from linewatt.analysis.comparison.obstacle import Obstacle
 from linewatt.analysis.comparison.rows import Options
 from linewatt.analysis.comparison.side import Quantity, Side, Task
 from linewatt.analysis.comparison.single_runs import match_tasks
 from linewatt.analysis.metrics.metric import Response
-from linewatt.analysis.metrics.unit import Unit, significant
+from linewatt.analysis.metrics.unit import Unit, significant_digits
 from linewatt.declare import NUMBER, TEXT, Keys
 from linewatt.errors import InvalidInput
 from linewatt.model import Flag
@@ -25,7 +25,7 @@ from linewatt.report.comparison.first_screen import first_screen_of_comparison
 from linewatt.report.comparison.remarks import heading
 from linewatt.report.comparison.tables import tables
 
-MINUTES = Unit("min", lambda seconds: seconds / 60, significant(3))
+MINUTES = Unit("min", lambda seconds: seconds / 60, significant_digits(3))
 TIME = Response("copy_s", "Copy", "slower", "faster", False, group="latency", units=(MINUTES,))
 LOST = Response("lost_count", "Lost files", "more", "fewer", False, False, "loss", units=(MINUTES,))
 
@@ -115,7 +115,7 @@ def side(name: str, times_s: Sequence[float], files: int = 9) -> Side:
 
 def compared(base: Side, other: Side, options: Options | None = None) -> Comparison:
     options = options or Options()
-    return compare(base, other, match_tasks(base, other, options.allowed), options)
+    return compare_sides(base, other, match_tasks(base, other, options.allowed), options)
 
 
 FAST, SLOW = (600.0, 606.0, 594.0, 603.0), (1200.0, 1212.0, 1188.0, 1206.0)
@@ -127,7 +127,7 @@ def test_runs_of_any_kind_have_verdicts_on_what_they_measure() -> None:
         ("lost_count", "same"),
         ("copy_s", "worse"),
     ]
-    assert finding(found, ("more-latency",)).exit_code == 3
+    assert exit_finding(found, ("more-latency",)).exit_code == 3
     (table,) = tables(found)
     assert (table.name, table.title) == ("backups", "backup of 9 files")
     assert [line.case for line in table.lines] == ["Lost files, min", "Copy, min"]

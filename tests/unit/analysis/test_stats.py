@@ -17,8 +17,8 @@ from tests.report_factories import trial
 
 from linewatt.analysis.cases.summary import summarise
 from linewatt.analysis.metrics.of_power import POWER_METRICS
-from linewatt.analysis.metrics.of_trial import BY_NAME, METRICS
-from linewatt.analysis.statistics.repeats import Rule
+from linewatt.analysis.metrics.of_trial import METRIC_BY_NAME, METRICS
+from linewatt.analysis.statistics.repeats import RepeatRule
 from linewatt.analysis.statistics.stats import Interval, Quantity, estimate, student, t_quantile
 from linewatt.model import Case
 from linewatt.report.columns import COLUMNS, ci_text, export
@@ -137,7 +137,7 @@ def test_looking_at_10_15_20_and_30_runs_leaves_the_interval_93_percent(shape: s
     drawn = runs(shape, 20_000, 30, seed=8, cv=cv)
     going = np.full(len(drawn), True)
     covered = np.zeros(len(drawn), bool)
-    for n in Rule(10, 30, 0.01).looks:
+    for n in RepeatRule(10, 30, 0.01).looks:
         means, reach = drawn[:, :n].mean(axis=1), student_half_widths(drawn[:, :n])
         stops = going & ((reach <= 0.01 * means) | (n == 30))
         covered[stops] = (np.abs(means - MEAN_BPS) <= reach)[stops]
@@ -317,12 +317,12 @@ def test_metrics_say_what_they_cannot_be() -> None:
         "dynamic_w_per_bps",
         "dynamic_energy_j_per_bit",
     }
-    assert BY_NAME["lost_ratio"].quantity == "ratio"
+    assert METRIC_BY_NAME["lost_ratio"].quantity == "ratio"
 
 
 def test_two_runs_far_apart_are_shown_with_what_was_cut() -> None:
     (summary,) = summarise([trial(number, CASE, bps, 1.0) for number, bps in ((1, 1.978e9), (2, 2.756e9))])
-    speed = BY_NAME["throughput_bps"]
+    speed = METRIC_BY_NAME["throughput_bps"]
     assert ci_text(speed, summary, speed.units[0]) == "0 to 7.310, cut at what is possible"
     row = export(speed, summary)
     assert (row["throughput_bps_ci95_low"], row["throughput_bps_ci95_method"]) == (0.0, "student-t-cut")

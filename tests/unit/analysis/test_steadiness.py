@@ -41,7 +41,7 @@ def test_a_pause_that_is_caught_up_at_once_has_no_shape(second: int) -> None:
     """At an edge of the window no stretch has another mean than the rest."""
     values = [5.0] * 20
     values[second : second + 2] = 4.0, 6.0
-    assert shapes.shape(values) is None
+    assert shapes.find_shape(values) is None
 
 
 def told(windows: Any, at_start: bool | None = None) -> float:

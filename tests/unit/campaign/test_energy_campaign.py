@@ -165,7 +165,7 @@ def test_what_tells_nothing_says_why(traffic: list[tuple[float, float]], why: st
 def test_what_a_plan_says_is_what_a_fit_then_tells() -> None:
     """An energy a third above the least is told of a meter of steps, one a third below it is withheld."""
     from linewatt.analysis.power.energy_design import Row
-    from linewatt.analysis.power.energy_fit import PACKET, energy_fit
+    from linewatt.analysis.power.energy_fit import PACKET_ENERGY, fit_energy
 
     step_w, trials, traffic = 0.5, 6, states([60, 512, 1514], [70, 140, 270])
     least = resolution(traffic, trials)
@@ -180,7 +180,7 @@ def test_what_a_plan_says_is_what_a_fit_then_tells() -> None:
                 drawn_w += rng.gauss(0, 0.5 * step_w * least.scatter_w)
                 shown_w = step_w * round(drawn_w / step_w)
                 rows.append(Row(bits, packets, shown_w, f"trial {number}", step_w))
-            told[part] += energy_fit(rows, step_w).figures[PACKET.key].value is not None
+            told[part] += fit_energy(rows, step_w).figures[PACKET_ENERGY.key].value is not None
     assert told[1.35] >= 36
     assert told[0.65] <= 4
 

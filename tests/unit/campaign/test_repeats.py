@@ -16,7 +16,7 @@ from tests.amounts import inputs
 from tests.report_factories import manifest_of
 
 from linewatt import records
-from linewatt.analysis.statistics.repeats import Repeats, Rule, half_width_ratio, met
+from linewatt.analysis.statistics.repeats import RepeatRule, Repeats, half_width_ratio, met
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning.plan import Plan, plan
@@ -27,7 +27,7 @@ from linewatt.model import Case, Trial
 from linewatt.report.trials.repeats import repeats_lines, repeats_phrases
 from linewatt.store.read import Result, read_as
 
-RULE = Rule(10, 30, 0.01)
+RULE = RepeatRule(10, 30, 0.01)
 CASE = Case("tcp", "a", "b")
 QUIET, LOUD = 0.002, 0.08
 FILE = """\
@@ -79,8 +79,8 @@ class Engine:
 
 def test_looks_are_both_bounds_and_a_few_numbers_between_them() -> None:
     assert RULE.looks == (10, 15, 20, 30)
-    assert Rule(3, 6, 0.5).looks == (3, 6)
-    assert Rule(12, 100, 0.01).looks == (12, 15, 20, 30, 50, 70, 100)
+    assert RepeatRule(3, 6, 0.5).looks == (3, 6)
+    assert RepeatRule(12, 100, 0.01).looks == (12, 15, 20, 30, 50, 70, 100)
 
 
 def test_a_narrow_interval_ends_a_case_at_a_look_and_not_between_two() -> None:
@@ -226,7 +226,7 @@ def test_a_stored_campaign_keeps_when_its_cases_stop(tmp_path: Path) -> None:
 
 def test_a_comparison_is_of_one_pair_and_one_test_only() -> None:
     other = replace(CASE, receiver="c")
-    book = Repeats(Rule(3, 6, 0.5), [CASE, other])
+    book = Repeats(RepeatRule(3, 6, 0.5), [CASE, other])
     stopped = [book.learn(trial(CASE, number, 94e9 + number)) for number in (1, 2, 3)]
     assert stopped == [(), (), (CASE,)]
     assert (book.needs(CASE), book.needs(other)) == (False, True)

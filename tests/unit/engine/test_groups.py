@@ -21,7 +21,7 @@ from linewatt.analysis.cases import regimes
 from linewatt.analysis.cases.flows import flow_trials
 from linewatt.analysis.cases.responses import THROUGHPUT
 from linewatt.analysis.cases.summary import CaseSummary, summarise
-from linewatt.analysis.comparison.case_runs import CaseRuns, Measured, by_case
+from linewatt.analysis.comparison.case_runs import CaseRuns, Measured, runs_by_case
 from linewatt.analysis.comparison.matching import Side, match_two
 from linewatt.analysis.flags.group import slower_pairs
 from linewatt.analysis.limits.group import verdicts
@@ -612,7 +612,7 @@ def test_a_flag_of_a_group_is_one_of_the_pairs_whose_figures_it_doubts(
 
 
 def test_runs_to_compare_are_of_the_group_and_of_each_pair() -> None:
-    runs = by_case(trials(group()))
+    runs = runs_by_case(trials(group()))
     assert [case.way for case in runs][:2] == ["g1 + g2 + g3 → dut", "g1 → dut"]
     whole = next(iter(runs.values()))
     logs = whole.measured["throughput_bps"].values

@@ -18,7 +18,7 @@ import pytest
 from tests.idle_simulation import Clock, Course, FakeSession, bmc, mpstat
 from tests.unit.campaign.test_plan_order import campaign
 
-from linewatt.analysis.power.totals import idle_drift
+from linewatt.analysis.power.totals import idle_drift_of
 from linewatt.campaign.campaign import Campaign, EnergySweep, PowerSource
 from linewatt.campaign.planning.idle import default_s, settling
 from linewatt.campaign.planning.plan import Plan, Round, plan
@@ -211,7 +211,7 @@ def test_with_power_idle_is_thirty_seconds_or_thirty_readings(
 def test_idle_may_be_five_percent_or_a_step_of_the_meter_higher_afterwards(
     after_w: float, step_w: float, has_drifted: bool
 ) -> None:
-    assert (idle_drift([100.0, after_w], step_w) is not None) is has_drifted
+    assert (idle_drift_of([100.0, after_w], step_w) is not None) is has_drifted
 
 
 # --- before and after each setting -------------------------------------------------------------------------

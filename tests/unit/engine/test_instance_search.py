@@ -23,15 +23,15 @@ from tests.report_factories import stored as stored_result
 from tests.unit.conftest import Run
 from tests.unit.placement.test_policy import machine
 
-from linewatt.analysis.cases.analyse import analyse
+from linewatt.analysis.cases.analyse import analyse_series
 from linewatt.analysis.cases.instance_search import (
+    InstanceRule,
     InstanceSearch,
-    Rule,
-    bounded,
-    fitted,
-    instance_search,
+    bounded_by_cpus,
+    fit_knee,
+    instance_search_of,
     ladder,
-    next_step,
+    next_instance_step,
 )
 from linewatt.analysis.cases.summary import summarise
 from linewatt.campaign import stored
@@ -56,7 +56,7 @@ from linewatt.report.trials.terminal import show_trials
 from linewatt.store.read import Result
 
 CASE = Case("tcp", "a", "b", search="instances")
-RULE = Rule(3, 64, "search.max_instances", 13)
+RULE = InstanceRule(3, 64, "search.max_instances", 13)
 Device = Callable[[int], float]
 """instances → throughput of a trial, bit/s"""
 
@@ -86,18 +86,18 @@ def failed(number: int, instances: int) -> Trial:
     return Trial(number, 1, step, step.key, "failed", 70.0 * number, reason="h1 is gone")
 
 
-def searching(device: Device, rule: Rule = RULE, before: tuple[Trial, ...] = ()) -> list[Trial]:
+def searching(device: Device, rule: InstanceRule = RULE, before: tuple[Trial, ...] = ()) -> list[Trial]:
     """Trials until the search ends."""
     trials = list(before)
-    while (wanted := next_step(rule, trials)).ended is None:
+    while (wanted := next_instance_step(rule, trials)).ended is None:
         assert wanted.instances is not None
         trials.append(trial(len(trials) + 1, wanted.instances, device))
         assert len(trials) <= rule.counts * rule.runs
     return trials
 
 
-def found(trials: list[Trial], rule: Rule = RULE) -> InstanceSearch:
-    return instance_search(CASE, rule, trials, ended=next_step(rule, trials).ended)
+def found(trials: list[Trial], rule: InstanceRule = RULE) -> InstanceSearch:
+    return instance_search_of(CASE, rule, trials, ended=next_instance_step(rule, trials).ended)
 
 
 @pytest.mark.parametrize("seed", range(inputs(20)))
@@ -146,7 +146,7 @@ def test_one_noisy_trial_does_not_stop_a_search_that_its_spread_leaves_open() ->
     drawn = iter([1.0, 1.02, 0.98, 1.0, 3.0, 2.0, *[4.0] * 60])
     trials: list[Trial] = []
     for number in range(1, 8):
-        wanted = next_step(RULE, trials).instances
+        wanted = next_instance_step(RULE, trials).instances
         assert wanted is not None
         trials.append(trial(number, wanted, lambda count: 1e9 * next(drawn)))
     assert [one.case.instances for one in trials] == [1, 1, 1, 2, 2, 2, 4]
@@ -184,14 +184,14 @@ def test_what_was_tried_and_what_was_not_is_told() -> None:
 @pytest.mark.parametrize("kept", range(0, 18, 5))
 def test_a_search_that_was_killed_goes_on_with_what_it_would_have_tried(kept: int) -> None:
     whole = searching(link(5.3e9))
-    wanted = next_step(RULE, reversed(whole[:kept]))
+    wanted = next_instance_step(RULE, reversed(whole[:kept]))
     assert wanted.instances == whole[kept].case.instances
 
 
 def test_trials_that_fail_one_after_the_other_end_a_search_with_their_reason() -> None:
     trials = [failed(number, 1) for number in (1, 2, 3)]
-    assert next_step(RULE, trials[:2]).instances == 1
-    assert next_step(RULE, trials).ended == "3 trials in a row came to no number: h1 is gone"
+    assert next_instance_step(RULE, trials[:2]).instances == 1
+    assert next_instance_step(RULE, trials).ended == "3 trials in a row came to no number: h1 is gone"
     assert found(trials).state == "failed"
 
 
@@ -237,7 +237,7 @@ def test_a_knee_that_the_trials_beyond_it_contradict_is_none_and_enough_is_what_
 def test_a_number_that_lost_trials_is_not_the_one_that_none_is_better_than(lost: int) -> None:
     """Two trials tell no interval, and one has no spread."""
     trials: list[Trial] = []
-    while (wanted := next_step(RULE, trials)).ended is None:
+    while (wanted := next_instance_step(RULE, trials)).ended is None:
         number, at = wanted.instances or 0, len(trials) + 1
         trials.append(failed(at, number) if at <= lost else trial(at, number, link(5.3e9, seed=at)))
     one = found(trials)
@@ -253,7 +253,7 @@ def test_throughput_that_falls_is_told_with_its_sign_and_drawn_as_fitted() -> No
         assert one.after_bps is not None
         assert one.after_bps < 0
         assert "less for each one after" in answer_words(one)
-    lines = fitted(found(searching(noisy(lambda n: 1e9 * (min(n, 4) - 0.01 * max(0, n - 4))))))
+    lines = fit_knee(found(searching(noisy(lambda n: 1e9 * (min(n, 4) - 0.01 * max(0, n - 4))))))
     assert lines is not None
     assert lines[1][1] == pytest.approx(-1e7, rel=0.3)
     fallen = found(searching(noisy(lambda n: 1e9 * (min(n, 4) - 0.01 * max(0, n - 4)))))
@@ -312,7 +312,7 @@ def test_what_makes_a_step_doubtful_stands_at_the_knee() -> None:
 
 def test_a_search_that_failures_ended_is_no_answer_and_names_what_has_no_number() -> None:
     trials: list[Trial] = []
-    while (wanted := next_step(RULE, trials)).ended is None:
+    while (wanted := next_instance_step(RULE, trials)).ended is None:
         number = wanted.instances or 0
         made = failed if number == 8 else (lambda at, count: trial(at, count, link(1e12)))
         trials.append(made(len(trials) + 1, number))
@@ -356,10 +356,10 @@ def test_no_more_instances_are_tried_than_the_host_with_fewer_cpus_has() -> None
         "a": host(facts={"cpus": {"online": list(range(16))}}),
         "b": host(facts={"cpus": {"online": list(range(8))}}),
     }
-    assert bounded(RULE, hosts, CASE) == replace(RULE, most=8, bound="the 8 CPUs of b")
+    assert bounded_by_cpus(RULE, hosts, CASE) == replace(RULE, most=8, bound="the 8 CPUs of b")
     pinned = {**hosts, "a": host(app_cpus=[0, 1])}
-    assert bounded(RULE, pinned, CASE).bound == "the 2 CPUs of a"
-    assert bounded(RULE, {"a": host(facts={})}, CASE) == RULE
+    assert bounded_by_cpus(RULE, pinned, CASE).bound == "the 2 CPUs of a"
+    assert bounded_by_cpus(RULE, {"a": host(facts={})}, CASE) == RULE
 
 
 FILE = """
@@ -545,7 +545,7 @@ def test_what_cannot_be_searched_is_said_in_one_line(tmp_path: Path, keys: str, 
     assert "\n" not in str(raised.value)
 
 
-def searched_result(device: Device, rule: Rule = RULE) -> Result:
+def searched_result(device: Device, rule: InstanceRule = RULE) -> Result:
     """A stored campaign of one search, and what ended it."""
     trials = searching(device, rule)
     asked = {
@@ -559,7 +559,7 @@ def searched_result(device: Device, rule: Rule = RULE) -> Result:
         "tests": [{"test": "tcp", "instances": "auto", "streams": [1], "zerocopy": False}],
     }
     made = result(trials, campaign=asked)
-    why = next_step(rule, trials).ended
+    why = next_instance_step(rule, trials).ended
     one = EndedSearch(case_key=replace(CASE, instances=1).key, sender="a", receiver="b", why=why)
     return replace(made, searches=Searches(trials_left_out=0, searches=[one]))
 
@@ -712,4 +712,4 @@ def test_a_series_has_the_same_knee_and_interval_as_its_search() -> None:
     """Whoever asks: ``analyze`` of the cases, or the search that tried them."""
     one = found(searching(link(6e9, noise=0.02, seed=3)))
     assert one.knee is not None
-    assert analyse("TCP", summarise(one.trials)).knee == one.knee
+    assert analyse_series("TCP", summarise(one.trials)).knee == one.knee

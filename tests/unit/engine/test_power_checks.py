@@ -212,7 +212,7 @@ def test_the_systems_power_is_its_supplies_output_and_nothing_is_counted_twice()
     bmc = reading({IN: wobble(220, 224), OUT: [100.0], OUT2: [60.0], CPU: [90.0]})
     pdu = reading({replace(IN, name="outlet", scope="wall:7"): [230.0]}, source="pdu")
     power = end_of(bmc, pdu).power
-    system, cpu = totals.system(power), totals.cpu(power)
+    system, cpu = totals.power_of_system(power), totals.power_of_cpus(power)
     assert isinstance(system, totals.Total)
     assert isinstance(cpu, totals.Total)
     assert system.scope == "psu-out"
@@ -222,12 +222,12 @@ def test_the_systems_power_is_its_supplies_output_and_nothing_is_counted_twice()
 
 
 def test_one_supply_that_is_not_read_leaves_the_system_without_a_number() -> None:
-    found = totals.system(end_of(reading({OUT: [100.0], OUT2: [None]})).power)
+    found = totals.power_of_system(end_of(reading({OUT: [100.0], OUT2: [None]})).power)
     assert found == Missing("bmc psu2_out: not available")
 
 
 def test_a_standby_unit_at_0_w_leaves_the_sum_its_uncertainty() -> None:
-    found = totals.system(end_of(reading({OUT: [100.0], OUT2: [0.0]})).power)
+    found = totals.power_of_system(end_of(reading({OUT: [100.0], OUT2: [0.0]})).power)
     assert isinstance(found, totals.Total)
     assert (found.power_w, found.uncertainty_w) == pytest.approx((100.0, 8.0))
 
@@ -236,27 +236,27 @@ def test_a_standby_unit_at_0_w_leaves_the_sum_its_uncertainty() -> None:
 def test_0_w_of_a_host_that_runs_is_no_reading(channel: Channel) -> None:
     """BMCs and meters that do not measure say 0: as a number it would be the most efficient host there is."""
     power = end_of(reading({channel: [0.0]})).power
-    found = totals.cpu(power) if channel is CPU else totals.system(power)
+    found = totals.power_of_cpus(power) if channel is CPU else totals.power_of_system(power)
     assert found == Missing(f"bmc {channel.name}: 0 W of a host that runs is no reading")
 
 
 def test_a_total_that_may_be_twice_itself_or_nothing_is_no_figure() -> None:
     bound = OUT.step
     assert bound is not None
-    found = totals.system(end_of(reading({OUT: [bound]})).power)
+    found = totals.power_of_system(end_of(reading({OUT: [bound]})).power)
     assert found == Missing("bmc: 4 W known only to ± 4 W are no figure")
-    known = totals.system(end_of(reading({OUT: [2 * bound]})).power)
+    known = totals.power_of_system(end_of(reading({OUT: [2 * bound]})).power)
     assert isinstance(known, totals.Total)
     assert (known.power_w, known.uncertainty_w) == pytest.approx((8.0, 4.0))
 
 
 def test_the_whole_and_its_parts_are_not_added() -> None:
     whole, one, two = (replace(IN, name=scope, scope=scope) for scope in ("wall", "wall:1", "wall:2"))
-    found = totals.system(end_of(reading({whole: [200.0], one: [120.0], two: [80.0]})).power)
+    found = totals.power_of_system(end_of(reading({whole: [200.0], one: [120.0], two: [80.0]})).power)
     assert isinstance(found, totals.Total)
     assert found.power_w == pytest.approx(200.0)
     assert found.channels == ("wall",)
-    found = totals.system(end_of(reading({whole: [None], one: [120.0], two: [80.0]})).power)
+    found = totals.power_of_system(end_of(reading({whole: [None], one: [120.0], two: [80.0]})).power)
     assert isinstance(found, totals.Total)
     assert found.power_w == pytest.approx(200.0)
 
@@ -266,14 +266,17 @@ def test_an_estimate_is_taken_only_where_nothing_measures() -> None:
         {replace(CPU, name="system", scope="system:all", provenance="estimate"): [300.0]}, source="m"
     )
     wall = reading({replace(IN, scope="wall"): [200.0]}, source="pdu")
-    for found in (totals.system(end_of(model, wall).power), totals.system(end_of(wall, model).power)):
+    for found in (
+        totals.power_of_system(end_of(model, wall).power),
+        totals.power_of_system(end_of(wall, model).power),
+    ):
         assert isinstance(found, totals.Total)
         assert (found.scope, found.provenance) == ("wall", "measured")
-    alone = totals.system(end_of(model).power)
+    alone = totals.power_of_system(end_of(model).power)
     assert isinstance(alone, totals.Total)
     assert alone.provenance == "estimate"
     down = reading({replace(IN, scope="wall"): [None]}, source="pdu")
-    assert totals.system(end_of(model, down).power) == Missing("pdu psu1_in: not available")
+    assert totals.power_of_system(end_of(model, down).power) == Missing("pdu psu1_in: not available")
 
 
 def test_a_total_that_was_reset_is_no_wrap() -> None:
@@ -305,7 +308,7 @@ def test_a_sensor_of_the_cpu_is_no_source_of_power() -> None:
 
 def test_the_lesser_provenance_goes_for_the_sum() -> None:
     mixed = reading({OUT: [100.0], replace(OUT2, provenance="simulated"): [60.0]})
-    found = totals.system(end_of(mixed).power)
+    found = totals.power_of_system(end_of(mixed).power)
     assert isinstance(found, totals.Total)
     assert found.provenance == "simulated"
 
@@ -351,6 +354,6 @@ def test_power_and_energy_of_the_same_part_are_counted_once() -> None:
     total_j = replace(PACKAGE, name="system_j", scope="system:1")
     power_w = replace(IN, name="system_w", scope="system:1")
     both = reading({total_j: [float(20 * number) for number in range(26)], power_w: [100.0]})
-    found = totals.system(end_of(both).power)
+    found = totals.power_of_system(end_of(both).power)
     assert isinstance(found, totals.Total)
     assert found.power_w == pytest.approx(100.0)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from linewatt.analysis.flags.case import case_flags
-from linewatt.analysis.power.totals import Total, repeat, system
+from linewatt.analysis.power.totals import Total, power_of_system, repeat
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.checks import power_source as checks
 from linewatt.missing import Missing
@@ -120,15 +120,17 @@ def test_the_system_is_what_no_reading_of_the_whole_contradicts(
 ) -> None:
     """A supply at 0 W beside a system that draws 221 W: the sum of the supplies is not the system."""
     readings = [channel(f"c{at}", name, watts) for at, (name, watts) in enumerate(supplies)]
-    found = system([*readings, channel("sys", "system:1", 221.0)])
+    found = power_of_system([*readings, channel("sys", "system:1", 221.0)])
     assert isinstance(found, Total)
     assert (found.scope, found.power_w) == (scope, power_w)
-    alone = system(readings)
+    alone = power_of_system(readings)
     assert isinstance(alone, Missing) or alone.scope.startswith("psu-"), "without a whole nothing contradicts"
 
 
 def test_a_pdu_that_feeds_others_too_does_not_replace_the_supplies() -> None:
-    found = system([channel("out", "psu-out:PSU1", 200.0), channel("w", "wall:1", 900.0, source="pdu")])
+    found = power_of_system(
+        [channel("out", "psu-out:PSU1", 200.0), channel("w", "wall:1", 900.0, source="pdu")]
+    )
     assert isinstance(found, Total)
     assert (found.scope, found.power_w) == ("psu-out", 200.0)
 

@@ -22,10 +22,10 @@ from tests.report_factories import result
 from tests.report_factories import stored as stored_result
 from tests.unit.conftest import Run
 
-from linewatt.analysis.cases.rate_search import RateSearch, Rule, next_step, searches
+from linewatt.analysis.cases.rate_search import RateRule, RateSearch, find_rate_searches, next_rate_step
 from linewatt.analysis.cases.search import FAILURES
 from linewatt.analysis.cases.summary import summarise
-from linewatt.analysis.comparison.case_runs import by_case
+from linewatt.analysis.comparison.case_runs import runs_by_case
 from linewatt.analysis.flags.case import limit_flags
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
@@ -59,7 +59,7 @@ from linewatt.store.read import Result
 CASE = Case("udp-1500", "a", "b", search="rate")
 FEW = settings(max_examples=inputs(60), deadline=None)
 """each example is a search of up to 30 trials, and each trial asks for the next step"""
-RULE = Rule((0.0, 0.005), 0.005, None, 30)
+RULE = RateRule((0.0, 0.005), 0.005, None, 30)
 PAYLOAD_BITS = 8 * 1472
 SENDER_BPS = 5e9
 Device = Callable[[float], tuple[float, float]]
@@ -101,26 +101,28 @@ def failed(number: int, case: Case = CASE) -> Trial:
     return Trial(number, 1, case, case.key, "failed", 70.0 * number, reason="h1 is gone")
 
 
-def run(device: Device, rule: Rule = RULE, case: Case = CASE, before: tuple[Trial, ...] = ()) -> list[Trial]:
+def run(
+    device: Device, rule: RateRule = RULE, case: Case = CASE, before: tuple[Trial, ...] = ()
+) -> list[Trial]:
     """Trials until the search ends."""
     trials = list(before)
-    while (wanted := next_step(rule, trials)).ended is None:
+    while (wanted := next_rate_step(rule, trials)).ended is None:
         trials.append(trial(len(trials) + 1, replace(case, rate_bps=wanted.rate_bps), device))
         assert len(trials) <= rule.most
     return trials
 
 
-def found(trials: list[Trial], rule: Rule = RULE) -> RateSearch:
-    (one,) = searches(trials, rule)
+def found(trials: list[Trial], rule: RateRule = RULE) -> RateSearch:
+    (one,) = find_rate_searches(trials, rule)
     return one
 
 
-def _apart(losses: list[float], rule: Rule) -> bool:
+def _apart(losses: list[float], rule: RateRule) -> bool:
     """Whether trials of a rate do not agree on it."""
     return any(len({loss <= ratio for loss in losses}) > 1 for ratio in rule.loss_ratios)
 
 
-def bisection(device: Device, rule: Rule) -> int:
+def bisection(device: Device, rule: RateRule) -> int:
     """Trials that plain bisection from the same highest and lowest rate takes, goals one after the other.
 
     It decides on a rate as the search does: by the majority of its trials.
@@ -236,7 +238,7 @@ def test_a_search_that_was_killed_goes_on_at_the_rate_it_would_have_tried(kept: 
     assert len(whole) >= 4
     again = json.loads(json.dumps([document_of(one)["case"] for one in whole]))
     assert [one["rate_bps"] for one in again] == [one.case.rate_bps for one in whole]
-    wanted = next_step(RULE, reversed(whole[:kept]))
+    wanted = next_rate_step(RULE, reversed(whole[:kept]))
     if kept < len(whole):
         assert wanted.rate_bps == whole[kept].case.rate_bps
     else:
@@ -400,7 +402,7 @@ def test_a_trial_that_lacks_a_count_comes_to_no_number_instead_of_all_lost(missi
     assert one.failed == 1
     assert whole[0].number not in {step.trial.number for step in one.steps}
     every = [replace(whole[0], number=number, **lacks) for number in (1, 2, 3)]
-    ended = next_step(RULE, every).ended
+    ended = next_rate_step(RULE, every).ended
     assert ended is not None
     assert ended.endswith("datagrams, or what of them was lost, were not counted")
 
@@ -451,7 +453,7 @@ def test_one_hiccup_does_not_decide_on_a_rate_that_is_tried_three_times() -> Non
 def test_too_few_trials_leave_what_is_known_and_no_figure_to_the_width() -> None:
     rule = replace(RULE, most=3)
     trials = run(shaper(1.3e9, 0.05, 3), rule)
-    assert next_step(rule, trials).ended == "3 trials were not enough"
+    assert next_rate_step(rule, trials).ended == "3 trials were not enough"
     one = found(trials, rule)
     assert "open" in {goal.state for goal in one.goals}
 
@@ -459,12 +461,12 @@ def test_too_few_trials_leave_what_is_known_and_no_figure_to_the_width() -> None
 def test_trials_that_fail_are_run_again_and_end_a_search_that_does_nothing_else() -> None:
     whole = run(shaper(1e9))
     broken = [*whole[:2], failed(3), *(replace(one, number=one.number + 1) for one in whole[2:])]
-    assert next_step(RULE, broken[:3]).rate_bps == whole[2].case.rate_bps
-    assert next_step(RULE, broken).ended == "no further rate had to be tried"
+    assert next_rate_step(RULE, broken[:3]).rate_bps == whole[2].case.rate_bps
+    assert next_rate_step(RULE, broken).ended == "no further rate had to be tried"
     assert found(broken).failed == 1
     only = [failed(number) for number in range(1, FAILURES + 1)]
-    assert next_step(RULE, only[:-1]).ended is None
-    assert next_step(RULE, only).ended == "3 trials in a row came to no number: h1 is gone"
+    assert next_rate_step(RULE, only[:-1]).ended is None
+    assert next_rate_step(RULE, only).ended == "3 trials in a row came to no number: h1 is gone"
 
 
 def test_no_loss_tells_no_more_than_its_number_of_datagrams_does() -> None:
@@ -519,7 +521,7 @@ def test_a_campaign_that_was_killed_ends_as_if_it_had_not_been(
     whole = go([], 999)
     assert [trial.case for trial in go(go([], killed_after), 999)] == [trial.case for trial in whole]
     assert sum(trial.case.search is None for trial in whole) == 4
-    for one in searches(whole, replace(RULE, most=20, runs=3)):
+    for one in find_rate_searches(whole, replace(RULE, most=20, runs=3)):
         ndr = one.goals[0].lower
         assert ndr is not None
         assert ndr.offered_bps == pytest.approx(devices[one.case.sender], rel=0.01)
@@ -633,7 +635,7 @@ def test_what_cannot_be_searched_is_said_in_one_line_with_its_place(
 THREE = replace(RULE, runs=3)
 
 
-def asked_of(rule: Rule) -> dict[str, Any]:
+def asked_of(rule: RateRule) -> dict[str, Any]:
     """What a campaign of it has asked for."""
     return {
         "search": {
@@ -646,10 +648,10 @@ def asked_of(rule: Rule) -> dict[str, Any]:
     }
 
 
-def searched_result(device: Device, rule: Rule = THREE) -> Result:
+def searched_result(device: Device, rule: RateRule = THREE) -> Result:
     """A stored campaign of one search, and what ended it."""
     trials = run(device, rule)
-    ended = next_step(rule, trials)
+    ended = next_rate_step(rule, trials)
     made = result(trials, campaign=asked_of(rule))
     one = EndedSearch(case_key=CASE.key, sender="a", receiver="b", why=ended.ended)
     return replace(made, searches=Searches(trials_left_out=0, searches=[one]))
@@ -808,7 +810,7 @@ def test_the_highest_rate_is_that_of_as_many_first_trials_as_decide() -> None:
 def test_steps_are_runs_of_no_case_that_is_compared_or_followed() -> None:
     plain = Case("udp-60", "a", "b")
     trials = [*run(shaper(1e9)), *(trial(900 + at, plain, shaper(1e9)) for at in range(2))]
-    assert list(by_case(trials)) == [plain]
+    assert list(runs_by_case(trials)) == [plain]
 
 
 def test_where_no_rate_was_found_no_throughput_is_judged() -> None:

@@ -20,7 +20,7 @@ from tests.unit.conftest import Run
 from tests.unit.program.test_wiring import HEALTHY, LIES
 from tests.wiring import START_S, Change, counters, story, told
 
-from linewatt.analysis.methods import why
+from linewatt.analysis.methods import why_figure_differs
 from linewatt.engine.campaign import CampaignRun
 from linewatt.engine.measuring import flags as registry
 from linewatt.engine.measuring import run_record
@@ -320,7 +320,9 @@ def test_what_was_learned_of_a_meter_explains_its_figures_at_every_end() -> None
     found = {one.figure: one.why for one in changes(1, then, {"method": METHOD, "flows": [flow]}, known)}
     assert found == {
         "flows[0].end.power[bmc PSU1].power_w": LEARNED,
-        "flows[0].end.power[bmc PSU2].power_w": why("flows[0].end.power[bmc PSU2].power_w", METHOD, METHOD),
+        "flows[0].end.power[bmc PSU2].power_w": why_figure_differs(
+            "flows[0].end.power[bmc PSU2].power_w", METHOD, METHOD
+        ),
     }
 
 
@@ -378,7 +380,14 @@ def test_a_failed_trial_of_before_stays_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_figure_that_differs_within_one_method_is_not_put_down_to_the_method() -> None:
-    assert why("receiver.throughput_bps", METHOD, METHOD) == "another version of linewatt makes it otherwise"
-    assert "least left for the load" in why("receiver.hottest_irq.soft_ratio", 3, 4)
-    assert "stood still for a part of the window" in why("sender.power[pdu energy].power_w", 3, 4)
-    assert why("sender.power[bmc out].power_w", 2, 3).startswith("readings count once the stated meter")
+    assert (
+        why_figure_differs("receiver.throughput_bps", METHOD, METHOD)
+        == "another version of linewatt makes it otherwise"
+    )
+    assert "least left for the load" in why_figure_differs("receiver.hottest_irq.soft_ratio", 3, 4)
+    assert "stood still for a part of the window" in why_figure_differs(
+        "sender.power[pdu energy].power_w", 3, 4
+    )
+    assert why_figure_differs("sender.power[bmc out].power_w", 2, 3).startswith(
+        "readings count once the stated meter"
+    )

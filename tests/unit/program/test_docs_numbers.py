@@ -48,7 +48,7 @@ def percent(ratio: float) -> str:
 
 STATED: dict[str, tuple[str, ...]] = {
     "metrics.md": (
-        f"**CI of a mean**, {percent(stats.LEVEL)}: Student's t below {stats.BCA_FROM} runs",
+        f"**CI of a mean**, {percent(stats.CONFIDENCE_LEVEL)}: Student's t below {stats.BCA_FROM} runs",
         f"From {stats.BCA_FROM} on the BCa bootstrap ({stats.RESAMPLES:,} resamples, fixed seed)",
         f"**Two modes** in {modes.FEWEST_RUNS} or more runs",
         f"a gap in the sorted runs of more than {modes.SDS_APART:g} SDs",
@@ -98,7 +98,7 @@ STATED: dict[str, tuple[str, ...]] = {
     ),
     "report.md": (
         f"It is 1 where {modes.FEWEST_RUNS} or more runs show one",
-        f"the {percent(stats.LEVEL)} CI of their mean",
+        f"the {percent(stats.CONFIDENCE_LEVEL)} CI of their mean",
         f"more than {percent(MISSED_RATIO)} off its target",
         f"had targets more than {percent(MISSED_RATIO)} apart",
         f"more than {percent(idle.DRIFT_RATIO)} and one step of the meter",

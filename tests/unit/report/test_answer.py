@@ -26,7 +26,7 @@ from tests.report_factories import (
 
 from linewatt.analysis.cases.summary import summarise
 from linewatt.analysis.limits.verdict import Limit
-from linewatt.analysis.metrics.of_trial import BY_NAME
+from linewatt.analysis.metrics.of_trial import METRIC_BY_NAME
 from linewatt.delimited import read_table
 from linewatt.features.tables.imported import REQUIRED, SHARE_COLUMNS, import_table
 from linewatt.model import Case, Flag, TestName, Trial
@@ -464,4 +464,4 @@ def test_latency_of_a_closed_loop_is_called_so() -> None:
         replace(trial(number, case, 1e8, 0.5), latency_s={"p50": 5e-6, "p99": 9e-6}) for number in (1, 2, 3)
     ]
     assert "5.00 µs median (closed loop) 9.00 µs at p99" in words(answer_of(*measured).result)
-    assert "no latency under load" in BY_NAME["latency_p50_s"].meaning
+    assert "no latency under load" in METRIC_BY_NAME["latency_p50_s"].meaning

@@ -14,8 +14,8 @@ from tests.compare_factories import TCP, UDP, compared, made, numbered, runs, wi
 from tests.report_factories import HOSTILE, powered, stored
 from tests.unit.conftest import Run
 
-from linewatt.analysis.comparison.compare import FAIL_ON, finding
-from linewatt.analysis.comparison.rows import METRICS
+from linewatt.analysis.comparison.compare import FAIL_ON, exit_finding
+from linewatt.analysis.comparison.rows import METRICS_OF_ROWS
 from linewatt.errors import InvalidInput, StoreError
 from linewatt.model import Flag
 from linewatt.report.comparison import sides
@@ -55,7 +55,7 @@ def test_a_slower_result_ends_with_3_and_a_table_that_says_so(run: Run) -> None:
 )
 def test_the_first_screen_has_the_verdict_in_its_colour(ratio: float, n: int, style: str, said: str) -> None:
     found = compared(made("a", runs(n=n)), made("b", runs(ratio=ratio, seed=2, n=n), day=2))
-    lines = fitted(first_screen_of_comparison(found, finding(found, ("slower",))), 120)
+    lines = fitted(first_screen_of_comparison(found, exit_finding(found, ("slower",))), 120)
     assert (said, style) in lines
 
 
@@ -234,7 +234,7 @@ def test_what_is_no_part_is_no_factor(text: str) -> None:
 
 
 def test_everything_to_fail_on_is_a_metric() -> None:
-    assert set(FAIL_ON.values()) == set(METRICS)
+    assert set(FAIL_ON.values()) == set(METRICS_OF_ROWS)
 
 
 def test_what_is_kept_of_a_result_gives_the_same_comparison_with_no_trial_read(

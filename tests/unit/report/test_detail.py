@@ -14,7 +14,7 @@ from rich.console import Console
 from tests.report_factories import end, failed, powered, result, scaling_trials, shares, trial, watts
 
 from linewatt.analysis.cases.detail import NOT_NAMED, SHARED, DetailBlock, detail_blocks
-from linewatt.analysis.cases.shares import SHARES, share_spread
+from linewatt.analysis.cases.shares import CPU_SHARES, share_spread
 from linewatt.model import Case, Role, Trial
 from linewatt.report.trials.detail import detail_documents, detail_groups, layout
 from linewatt.report.trials.digest import digest_of
@@ -170,7 +170,7 @@ def test_spread_of_shares_is_between_trials() -> None:
     assert share_spread([]) is None
     one = share_spread([shares(0.5)])
     assert one is not None
-    assert all(one.share(name).sd is None for name in SHARES)
+    assert all(one.share(name).sd is None for name in CPU_SHARES)
 
 
 def test_the_table_of_roles_has_standard_deviations_where_there_are_several_trials() -> None:

@@ -16,7 +16,7 @@ from rich.console import Console
 from tests.report_factories import end, powered, renumbered, result, scaling_trials, shares, trial
 
 from linewatt.analysis.cases.detail import detail_blocks
-from linewatt.analysis.cases.matrix import fullest, matrices
+from linewatt.analysis.cases.matrix import fullest_matrix, pair_matrices_of
 from linewatt.analysis.cases.summary import summarise
 from linewatt.model import Case, Trial
 from linewatt.report.charts.data import runs_of
@@ -73,13 +73,15 @@ def view_of(trials: Sequence[Trial]) -> Digest:
 
 
 def test_two_hosts_make_no_matrix_and_three_pairs_do() -> None:
-    assert matrices(summarise(pair_trials(HOSTS[:2]))) == ()
-    (one,) = matrices(summarise(pair_trials(without=[("arm", "x19"), ("arm", "x89"), ("x19", "x89")])))
+    assert pair_matrices_of(summarise(pair_trials(HOSTS[:2]))) == ()
+    (one,) = pair_matrices_of(
+        summarise(pair_trials(without=[("arm", "x19"), ("arm", "x89"), ("x19", "x89")]))
+    )
     assert len(one.cells) == 3
 
 
 def test_a_matrix_holds_cases_that_differ_in_hosts_only() -> None:
-    found = matrices(summarise(pair_trials(networks=("bare", "vxlan"))), ("x89", "nobody", "arm"))
+    found = pair_matrices_of(summarise(pair_trials(networks=("bare", "vxlan"))), ("x89", "nobody", "arm"))
     assert [one.case.network for one in found] == ["bare", "vxlan"]
     for one in found:
         assert one.hosts == ("x89", "arm", "x19")
@@ -89,7 +91,7 @@ def test_a_matrix_holds_cases_that_differ_in_hosts_only() -> None:
 
 
 def test_pairs_that_were_not_run_are_named() -> None:
-    (one,) = matrices(summarise(pair_trials(without=[("x19", "arm")])))
+    (one,) = pair_matrices_of(summarise(pair_trials(without=[("x19", "arm")])))
     assert one.missing == (("x19", "arm"),)
 
 
@@ -99,9 +101,9 @@ def tables(groups: Sequence[TestGroup]) -> list[Table]:
 
 def test_of_several_instance_counts_the_largest_is_drawn() -> None:
     trials = renumbered(pair_trials(), pair_trials(instances=4))
-    found = matrices(summarise(trials))
+    found = pair_matrices_of(summarise(trials))
     assert [one.case.instances for one in found] == [1, 4]
-    assert [one.case.instances for one in fullest(found)] == [4]
+    assert [one.case.instances for one in fullest_matrix(found)] == [4]
 
 
 def test_a_table_has_every_pair_and_a_dash_with_a_reason_for_one_that_was_not_run() -> None:

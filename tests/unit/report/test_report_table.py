@@ -21,7 +21,7 @@ from tests.report_factories import (
     trial,
 )
 
-from linewatt.analysis.findings import gather
+from linewatt.analysis.findings import gather_findings
 from linewatt.analysis.metrics.metric import CaseMetric
 from linewatt.model import Case, Flag, Trial
 from linewatt.report.columns import COLUMNS, MORE_COLUMNS, head
@@ -189,7 +189,7 @@ def test_rows_carry_the_marks_of_their_flags() -> None:
 def test_flags_are_gathered_by_code_with_all_evidence() -> None:
     first, second, third = scaling_trials((1,), 3)
     other = replace(DISAGREE, evidence="mpstat counts 0.30 cores, the load 0.99")
-    findings = gather(
+    findings = gather_findings(
         [
             replace(first, flags=(DISAGREE, SHARED)),
             replace(second, flags=(DISAGREE,)),
@@ -213,7 +213,7 @@ def test_a_finding_is_told_once_at_its_scope_however_often_it_was_seen() -> None
     trials = scaling_trials((1, 2), 3)
     layout = Flag("app-irq-share-cpu", "h2", "CPU 0 has both", "use others")
     busy = [Flag("host-not-idle", f"h{n}", "1 core was busy", "look") for n in (1, 2)]
-    findings = gather([replace(one, flags=(layout, *busy, DISAGREE)) for one in trials])
+    findings = gather_findings([replace(one, flags=(layout, *busy, DISAGREE)) for one in trials])
     assert [(one.code, len(one.trials)) for one in findings.every] == [
         ("host-not-idle", 6),
         ("host-not-idle", 6),
@@ -229,7 +229,7 @@ def test_what_a_rate_was_unsteady_by_stands_before_that_it_was() -> None:
     codes = ("throughput-drifts", "throughput-dips", "cpu-quota-throttled")
     flags = tuple(Flag(code, "h1", "seen", "look") for code in codes)
     (trial,) = scaling_trials((1,), 1)
-    found = [one.code for one in gather([replace(trial, flags=flags)]).every]
+    found = [one.code for one in gather_findings([replace(trial, flags=flags)]).every]
     assert found.index("cpu-quota-throttled") < found.index("throughput-drifts")
     assert found.index("throughput-drifts") < found.index("throughput-dips"), "as they were seen"
 
@@ -254,7 +254,7 @@ def test_a_doubtful_figure_carries_the_letter_and_no_other_figure_does() -> None
 def test_marks_go_on_after_z() -> None:
     [each] = scaling_trials((1,), 1)
     flags = tuple(replace(DISAGREE, code=f"code-{n}") for n in range(28))
-    findings = gather([replace(each, flags=flags)])
+    findings = gather_findings([replace(each, flags=flags)])
     notes = finding_notes(findings)
     assert [note.mark for note in notes][24:] == ["y", "z", "aa", "ab"]
     assert marks_of(findings, notes).of(["code-27", "code-3", "code-3"]) == ("d", "ab")

@@ -19,7 +19,7 @@ from tests.wiring import Given, both, counters, cpu, story, without
 from linewatt.analysis.cases.detail import detail_blocks
 from linewatt.analysis.cases.flows import flow_trials
 from linewatt.analysis.cases.summary import CaseSummary, summarise
-from linewatt.analysis.comparison.case_runs import by_case
+from linewatt.analysis.comparison.case_runs import runs_by_case
 from linewatt.analysis.limits.verdict import Limit
 from linewatt.analysis.power.energy_rows import end_energies
 from linewatt.campaign import stored
@@ -144,7 +144,7 @@ def test_what_a_host_used_is_for_all_that_it_sent_and_received() -> None:
     whole = rows[WAYS[0]]
     why = "several hosts: what each used stands at the pair in which it sends"
     assert whole.reasons["sender_cpu_cores"] == whole.reasons["receiver_power"] == why
-    runs = by_case(trials(ring(rates)))
+    runs = runs_by_case(trials(ring(rates)))
     assert [case.way for case in runs] == WAYS
 
 

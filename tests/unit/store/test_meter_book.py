@@ -341,7 +341,7 @@ def test_a_window_that_turned_out_too_short_for_its_meter_loses_its_power_and_sa
         "the window); window.seconds: 145 would do"
     )
     assert flags == (Flag("power-window-too-short", "h1: bmc out", one.reason, LONGER_WINDOW_ADVICE),)
-    assert totals.system([one]) == Missing(f"bmc out: {one.reason}")
+    assert totals.power_of_system([one]) == Missing(f"bmc out: {one.reason}")
 
 
 def test_a_load_that_begins_late_is_shown_as_late() -> None:

@@ -46,7 +46,7 @@ class Analysis:
     findings: tuple[SeriesFinding, ...]
 
 
-def analyse(title: str, series: Sequence[CaseSummary], readings: Readings | None = None) -> Analysis:
+def analyse_series(title: str, series: Sequence[CaseSummary], readings: Readings | None = None) -> Analysis:
     """Everything about one series, instances ascending."""
     return Analysis(
         title=title,
@@ -137,7 +137,7 @@ def _power(series: Sequence[CaseSummary], readings: Readings) -> Iterator[Series
             )
 
 
-def document(analyses: Sequence[Analysis], schema_version: int) -> dict[str, object]:
+def analysis_document(analyses: Sequence[Analysis], schema_version: int) -> dict[str, object]:
     """The document of ``analyze --json``; with several series each entry names its own."""
     several = len(analyses) > 1
 

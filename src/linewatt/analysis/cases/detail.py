@@ -15,7 +15,7 @@ from typing import Literal
 from linewatt.analysis.cases.flows import with_flows
 from linewatt.analysis.cases.shares import ShareSpread, share_spread
 from linewatt.analysis.metrics import formulas
-from linewatt.analysis.metrics.cpu_shares import PARTS, app_and_irq_cores, busy_cores, no_end, shares_of
+from linewatt.analysis.metrics.cpu_shares import PARTS, app_and_irq_cores, busy_cores, shares_of, why_no_end
 from linewatt.analysis.metrics.metric import Mean, Value, estimates
 from linewatt.analysis.power.summary import EndPower, end_power
 from linewatt.analysis.statistics.stats import Estimate
@@ -154,7 +154,7 @@ def _both_ways_bps(trial: Trial, host: str) -> float:
 
 def _used(role: Role, trial: Trial) -> Value:
     end = trial.end(role)
-    return no_end(trial, role) if end is None else app_and_irq_cores(end)
+    return why_no_end(trial, role) if end is None else app_and_irq_cores(end)
 
 
 def _cost(role: Role, trial: Trial) -> Value:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from linewatt.analysis.cases.totals import totals, withholds_throughput
+from linewatt.analysis.cases.totals import totals_of_instances, withholds_throughput
 from linewatt.findings import kind_of
 from linewatt.hosts.facts.cpulist import parse_cpulist
 from linewatt.model import ENDS, Case, EndResult, Flag, FlowResult, InstanceResult, Role, Trial
@@ -76,7 +76,7 @@ def _flow(trial: Trial, pair: Case, flow: FlowResult, instance_results: tuple[In
     end = flow.end
     hosts = {flag.where for flag in trial.flags if withholds_throughput(flag)}
     is_withheld = trial.throughput_bps is None and not hosts.isdisjoint(pair.hosts)
-    figures = totals(instance_results)
+    figures = totals_of_instances(instance_results)
     if pair.of_users:
         figures |= {"throughput_bps": flow.users_bps, "offered_bps": None}
     if is_withheld:

@@ -28,7 +28,7 @@ HALF_A_DOUBLING = math.sqrt(2)
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class InstanceRule:
     """``runs`` trials of each number of instances, which are at most ``most``: that is what ``bound`` allows.
 
     No more than ``counts`` different numbers are tried.
@@ -41,7 +41,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class InstanceStep:
     """The trials of one number of instances."""
 
     case: Case
@@ -57,8 +57,8 @@ class Step:
 class Doubling:
     """From one step to the one that the doubling tried next; ``gain`` is by doubling."""
 
-    fewer: Step
-    more: Step
+    fewer: InstanceStep
+    more: InstanceStep
     gain: Gain | None
 
     @property
@@ -77,7 +77,7 @@ class Doubling:
         return _measured(self.fewer, self.more)
 
 
-def _measured(fewer: Step, more: Step) -> Gain | None:
+def _measured(fewer: InstanceStep, more: InstanceStep) -> Gain | None:
     per_doubling = gain(fewer, more)
     if per_doubling is None:
         return None
@@ -103,9 +103,9 @@ class InstanceSearch:
     """
 
     case: Case
-    rule: Rule
+    rule: InstanceRule
     trials: tuple[Trial, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[InstanceStep, ...]
     doublings: tuple[Doubling, ...]
     knee: Knee | None
     after_bps: float | None
@@ -123,7 +123,7 @@ class InstanceSearch:
         return sent_s(self.trials)
 
     @property
-    def known(self) -> tuple[Step, ...]:
+    def known(self) -> tuple[InstanceStep, ...]:
         """The steps that have a number."""
         return tuple(step for step in self.steps if step.throughput_bps is not None)
 
@@ -133,7 +133,7 @@ class InstanceSearch:
         return tuple(step.instances for step in self.known)
 
     @property
-    def without_number(self) -> tuple[Step, ...]:
+    def without_number(self) -> tuple[InstanceStep, ...]:
         """Those none of whose trials came to one."""
         return tuple(step for step in self.steps if step.throughput_bps is None)
 
@@ -144,12 +144,12 @@ class InstanceSearch:
         return self.doublings[at] if at < len(self.doublings) else None
 
     @property
-    def enough(self) -> Step | None:
+    def enough(self) -> InstanceStep | None:
         """The fewest instances that surely none of more is better than; None where throughput still rises."""
         return None if self.first_flat is None else _enough(self.known)
 
 
-def falls(search: InstanceSearch) -> bool:
+def carries_less_at_most(search: InstanceSearch) -> bool:
     """Whether the most instances tried surely carry less than enough of them do."""
     best, last = search.enough, search.known[-1] if search.known else None
     last_gain = None if best is None or last is None or best is last else _measured(best, last)
@@ -161,11 +161,11 @@ def falls(search: InstanceSearch) -> bool:
     )
 
 
-def _enough(steps: Sequence[Step]) -> Step | None:
+def _enough(steps: Sequence[InstanceStep]) -> InstanceStep | None:
     return next((step for at, step in enumerate(steps) if not _bettered(step, steps[at + 1 :])), None)
 
 
-def _bettered(step: Step, others: Iterable[Step], by: float = SAME_CEILING_RATIO) -> bool:
+def _bettered(step: InstanceStep, others: Iterable[InstanceStep], by: float = SAME_CEILING_RATIO) -> bool:
     """Whether any of the others is surely better, by more than means at one level differ; of too few trials
     to tell the means decide."""
     gains = [measured_gain for rival in others if (measured_gain := _measured(step, rival)) is not None]
@@ -199,7 +199,7 @@ def _to_try(max_instances: int) -> list[int]:
     return list(dict.fromkeys((1, *(number for pair in ladder(max_instances) for number in pair))))
 
 
-def bounded(rule: Rule, hosts: Mapping[str, Host], case: Case) -> Rule:
+def bounded_by_cpus(rule: InstanceRule, hosts: Mapping[str, Host], case: Case) -> InstanceRule:
     """The rule with no more instances than either host has CPUs for, as far as that is on record."""
     for name in case.hosts:
         count = _cpus(hosts.get(name))
@@ -218,7 +218,9 @@ def _cpus(host: Host | None) -> int | None:
     return len(cpus) if isinstance(cpus, list | tuple) and cpus else None
 
 
-def instance_search(case: Case, rule: Rule, trials: Iterable[Trial], *, ended: str | None) -> InstanceSearch:
+def instance_search_of(
+    case: Case, rule: InstanceRule, trials: Iterable[Trial], *, ended: str | None
+) -> InstanceSearch:
     """A search of what its trials measured; ``ended``: why no further one follows."""
     ordered = tuple(sorted(trials, key=lambda trial: trial.number))
     steps = tuple(sorted(_steps(ordered).values(), key=lambda step: step.instances))
@@ -239,12 +241,12 @@ def _state(search: InstanceSearch) -> State:
     return "flat" if search.first_flat is doubled[0] else "stopped"
 
 
-def _steps(trials: Sequence[Trial]) -> dict[int, Step]:
+def _steps(trials: Sequence[Trial]) -> dict[int, InstanceStep]:
     trials_by_number: dict[int, list[Trial]] = {}
     for trial in trials:
         trials_by_number.setdefault(trial.case.instances, []).append(trial)
     return {
-        number: Step(
+        number: InstanceStep(
             step_trials[0].case,
             tuple(step_trials),
             estimate((trial.throughput_bps for trial in _done(step_trials)), "positive"),
@@ -257,14 +259,14 @@ def _done(trials: Iterable[Trial]) -> list[Trial]:
     return [trial for trial in trials if trial.status == "done" and trial.throughput_bps]
 
 
-def _doublings(rule: Rule, steps: Mapping[int, Step]) -> Iterable[Doubling]:
+def _doublings(rule: InstanceRule, steps: Mapping[int, InstanceStep]) -> Iterable[Doubling]:
     """Those of the ladder that both numbers were tried of."""
     for fewer, more in ladder(rule.most):
         if fewer in steps and more in steps:
             yield Doubling(steps[fewer], steps[more], gain(steps[fewer], steps[more]))
 
 
-def next_step(rule: Rule, trials: Iterable[Trial]) -> Next:
+def next_instance_step(rule: InstanceRule, trials: Iterable[Trial]) -> Next:
     """What the trials of one search so far lead to."""
     ordered = sorted(trials, key=lambda trial: trial.number)
     if (why := failing(ordered, _done(ordered), "no throughput is known")) is not None:
@@ -286,7 +288,7 @@ def _stopped(doubled: Sequence[Doubling]) -> bool:
     return len(doubled) >= FLAT and all(doubling.is_flat for doubling in doubled[-FLAT:])
 
 
-def _refined(rule: Rule, steps: Mapping[int, Step], doubled: Sequence[Doubling]) -> Next:
+def _refined(rule: InstanceRule, steps: Mapping[int, InstanceStep], doubled: Sequence[Doubling]) -> Next:
     """The next number around the bend; none where it is known to within one instance, or nothing stops."""
     bend = _bend(sorted(steps.values(), key=lambda step: step.instances), doubled)
     flat = _flat_from(doubled)
@@ -335,7 +337,7 @@ def _known(bend: Knee | None, between: tuple[int, int]) -> str:
     return "every number of instances in the knee's interval was tried"
 
 
-def _no_stop(rule: Rule, doubled: Sequence[Doubling]) -> str:
+def _no_stop(rule: InstanceRule, doubled: Sequence[Doubling]) -> str:
     bound_words = f"{rule.most} instance{'' if rule.most == 1 else 's'}, the most there may be ({rule.bound})"
     if not doubled or doubled[-1].gain is None:
         return f"no more than {bound_words}"
@@ -344,11 +346,11 @@ def _no_stop(rule: Rule, doubled: Sequence[Doubling]) -> str:
     return f"that throughput stops to rise was not sure up to {bound_words}: its trials differ too much"
 
 
-def _means(steps: Iterable[Step]) -> dict[int, float]:
+def _means(steps: Iterable[InstanceStep]) -> dict[int, float]:
     return {step.instances: step.throughput_bps.mean for step in steps if step.throughput_bps is not None}
 
 
-def _bend(steps: Sequence[Step], doubled: Sequence[Doubling]) -> Knee | None:
+def _bend(steps: Sequence[InstanceStep], doubled: Sequence[Doubling]) -> Knee | None:
     """The knee, where what was tried agrees with it."""
     measured_steps = [step for step in steps if step.throughput_bps is not None]
     bend = knee_of(measured_steps)
@@ -357,7 +359,7 @@ def _bend(steps: Sequence[Step], doubled: Sequence[Doubling]) -> Knee | None:
     return bend
 
 
-def _contradicted(bend: Knee, steps: Sequence[Step], doubled: Sequence[Doubling]) -> bool:
+def _contradicted(bend: Knee, steps: Sequence[InstanceStep], doubled: Sequence[Doubling]) -> bool:
     """Whether doubling still gained beyond it, or a number beyond it is surely better than another there."""
     low, high = _between(doubled)
     if not low <= bend.instances <= high:
@@ -366,6 +368,6 @@ def _contradicted(bend: Knee, steps: Sequence[Step], doubled: Sequence[Doubling]
     return any(_bettered(step, beyond[at + 1 :], LITTLE_GAIN_RATIO) for at, step in enumerate(beyond))
 
 
-def fitted(search: InstanceSearch) -> tuple[Line, Line] | None:
+def fit_knee(search: InstanceSearch) -> tuple[Line, Line] | None:
     """The lines on either side of the knee, which the chart draws."""
     return None if search.knee is None else lines(_means(search.steps), search.knee.instances)

@@ -92,7 +92,7 @@ class LevelCurve:
         return tuple(point for point in self.points if point.missed)
 
 
-def curves(summaries: Iterable[CaseSummary]) -> tuple[LevelCurve, ...]:
+def level_curves(summaries: Iterable[CaseSummary]) -> tuple[LevelCurve, ...]:
     """The curves of a campaign with load levels, both ends of each case; ``()`` when it has none.
 
     Cases are in the order of ``summaries``, as they are at full rate.

@@ -35,7 +35,7 @@ class Matrix:
         )
 
 
-def matrices(summaries: Sequence[CaseSummary], order: Sequence[str] = ()) -> tuple[Matrix, ...]:
+def pair_matrices_of(summaries: Sequence[CaseSummary], order: Sequence[str] = ()) -> tuple[Matrix, ...]:
     """A matrix for each set of parameters; none when the summaries have fewer than 3 ordered pairs.
 
     Hosts are those of all summaries, so that matrices of one result line up, in ``order`` and then as they
@@ -60,7 +60,7 @@ def hostless(case: Case) -> Case:
     return replace(case, sender="", receiver="")
 
 
-def fullest(pair_matrices: Sequence[Matrix]) -> tuple[Matrix, ...]:
+def fullest_matrix(pair_matrices: Sequence[Matrix]) -> tuple[Matrix, ...]:
     """Of matrices that differ in instances only, the one with most of them."""
     best: dict[Case, Matrix] = {}
     for matrix in pair_matrices:

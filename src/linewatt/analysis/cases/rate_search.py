@@ -16,7 +16,7 @@ from itertools import groupby
 from statistics import fmean
 from typing import Literal
 
-from linewatt.analysis.cases.search import Next, failing, searched, sent_s
+from linewatt.analysis.cases.search import Next, failing, sent_s, without_steps
 from linewatt.model import Case, Trial
 from linewatt.sizes import RULE_OF_THREE
 
@@ -42,7 +42,7 @@ GoalState = Literal["found", "above", "below", "open"]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RateRule:
     """What is searched: rates with at most ``loss_ratios`` lost, between bounds ``width_ratio`` apart.
 
     ``max_bps`` is the first rate of one instance that is tried, and the highest; None: as fast as it goes.
@@ -57,7 +57,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RateStep:
     """A trial of a search, of all instances; ``load_bps`` is the rate that the search is told of."""
 
     trial: Trial
@@ -85,7 +85,7 @@ class Step:
         return self.missing_ratio + self.unsent_ratio * (1 - self.missing_ratio)
 
 
-def _lost_ratio(steps: Sequence[Step]) -> float:
+def _lost_ratio(steps: Sequence[RateStep]) -> float:
     return sum(step.lost_packets for step in steps) / sum(step.packets for step in steps)
 
 
@@ -96,8 +96,8 @@ class Bound:
     Rates are of those that agree; what was lost is of all.
     """
 
-    steps: tuple[Step, ...]
-    every: tuple[Step, ...]
+    steps: tuple[RateStep, ...]
+    every: tuple[RateStep, ...]
 
     @property
     def load_bps(self) -> float:
@@ -145,7 +145,7 @@ class Goal:
     upper: Bound | None
     state: GoalState
     sender_limited: bool
-    lossy: Step | None = None
+    lossy: RateStep | None = None
     """where the sender is the limit, the lowest rate above that it did send and that lost more"""
     differing: bool = False
     """whether the trials at ``lower`` sent rates further apart than the width"""
@@ -173,10 +173,10 @@ class RateSearch:
     """A search as far as it got. ``steps`` rise in rate; ``first`` is the one that its highest rate is of."""
 
     case: Case
-    rule: Rule
+    rule: RateRule
     trials: tuple[Trial, ...]
-    steps: tuple[Step, ...]
-    first: Step | None
+    steps: tuple[RateStep, ...]
+    first: RateStep | None
     goals: tuple[Goal, ...]
 
     @property
@@ -190,16 +190,16 @@ class RateSearch:
         return sent_s(self.trials)
 
 
-def searches(trials: Iterable[Trial], rule: Rule) -> tuple[RateSearch, ...]:
+def find_rate_searches(trials: Iterable[Trial], rule: RateRule) -> tuple[RateSearch, ...]:
     """The searches that trials are steps of, in order of first appearance."""
     trials_by_case: dict[Case, list[Trial]] = {}
     for trial in trials:
         if trial.case.search:
-            trials_by_case.setdefault(searched(trial.case), []).append(trial)
+            trials_by_case.setdefault(without_steps(trial.case), []).append(trial)
     return tuple(_search(case, rule, steps) for case, steps in trials_by_case.items())
 
 
-def _search(case: Case, rule: Rule, trials: Iterable[Trial]) -> RateSearch:
+def _search(case: Case, rule: RateRule, trials: Iterable[Trial]) -> RateSearch:
     ordered = tuple(sorted(trials, key=lambda trial: trial.number))
     steps = _steps(rule, ordered)
     rising = sorted(steps, key=lambda step: step.load_bps)
@@ -208,15 +208,15 @@ def _search(case: Case, rule: Rule, trials: Iterable[Trial]) -> RateSearch:
     return RateSearch(case, rule, ordered, tuple(rising), first, goals)
 
 
-def _at_highest(rule: Rule, steps: Sequence[Step]) -> list[Step]:
+def _at_highest(rule: RateRule, steps: Sequence[RateStep]) -> list[RateStep]:
     """The trials that say what the highest rate is: one that begins slowly does not bound all others."""
     return [step for step in steps if step.trial.case.rate_bps == steps[0].trial.case.rate_bps][: rule.runs]
 
 
-def _steps(rule: Rule, trials: Sequence[Trial]) -> list[Step]:
+def _steps(rule: RateRule, trials: Sequence[Trial]) -> list[RateStep]:
     """Trials that counted datagrams and what of them was lost, in the order they ran."""
     counted = [
-        Step(trial, trial.offered_bps, trial.offered_bps, trial.packets, trial.lost_packets)
+        RateStep(trial, trial.offered_bps, trial.offered_bps, trial.packets, trial.lost_packets)
         for trial in trials
         if trial.status == "done" and trial.offered_bps and trial.packets and trial.throughput_bps is not None
         if trial.lost_packets is not None
@@ -250,7 +250,7 @@ def _asked_bps(trial: Trial) -> float | None:
     return None if trial.case.rate_bps is None else trial.case.rate_bps * trial.case.instances
 
 
-def _goal(loss_ratio: float, rising: Sequence[Step], rule: Rule) -> Goal:
+def _goal(loss_ratio: float, rising: Sequence[RateStep], rule: RateRule) -> Goal:
     lower = upper = None
     for _, group in groupby(rising, key=lambda step: step.load_bps):
         steps = tuple(group)
@@ -274,11 +274,11 @@ def _goal(loss_ratio: float, rising: Sequence[Step], rule: Rule) -> Goal:
     return replace(goal, state="open") if goal.too_few or goal.even_to_bps is not None else goal
 
 
-def _even_to_bps(lower: Bound, upper: Bound, rising: Sequence[Step]) -> float | None:
+def _even_to_bps(lower: Bound, upper: Bound, rising: Sequence[RateStep]) -> float | None:
     """Up to which rate loss does not surely grow from that of ``lower`` and the rates below it; ``None``: it
     does right above."""
     below = [step for step in rising if step.load_bps <= lower.load_bps]
-    above: list[Step] = []
+    above: list[RateStep] = []
     rates = groupby(rising, key=lambda step: step.load_bps)
     for steps in (list(group) for load_bps, group in rates if load_bps >= upper.load_bps):
         unlike = any(step.waiting_ratio or step.unsent_ratio for step in steps)
@@ -289,7 +289,7 @@ def _even_to_bps(lower: Bound, upper: Bound, rising: Sequence[Step]) -> float | 
     return highest_bps if highest_bps > (1 + SAME_RATE) * lower.offered_bps else None
 
 
-def _grows(below: Sequence[Step], above: Sequence[Step]) -> bool:
+def _grows(below: Sequence[RateStep], above: Sequence[RateStep]) -> bool:
     """Whether more is lost above than chance makes of one loss at all rates: each datagram that was lost is
     then one of those above as likely as any that was sent is."""
     packets, lost = sum(step.packets for step in above), sum(step.lost_packets for step in above)
@@ -316,14 +316,14 @@ def _at_least(count: int, of: int, ratio: float) -> float:
     return min(1.0, sum(math.exp(log) for log in logs))
 
 
-def _sender_limited(loss_ratio: float, upper: Bound | None, state: str, rising: Sequence[Step]) -> bool:
+def _sender_limited(loss_ratio: float, upper: Bound | None, state: str, rising: Sequence[RateStep]) -> bool:
     if upper is not None:
         return _lost_ratio(upper.steps) + upper.waiting_ratio <= loss_ratio
     asked_bps = _asked_bps(rising[-1].trial) if rising else None
     return state == "above" and (asked_bps is None or rising[-1].load_bps < asked_bps)
 
 
-def _lossy(loss_ratio: float, upper: Bound | None, rising: Sequence[Step]) -> Step | None:
+def _lossy(loss_ratio: float, upper: Bound | None, rising: Sequence[RateStep]) -> RateStep | None:
     """The lowest rate above that was really sent and lost more."""
     if upper is None:
         return None
@@ -332,7 +332,7 @@ def _lossy(loss_ratio: float, upper: Bound | None, rising: Sequence[Step]) -> St
 
 
 def _state(
-    lower: Bound | None, upper: Bound | None, rising: Sequence[Step], rule: Rule
+    lower: Bound | None, upper: Bound | None, rising: Sequence[RateStep], rule: RateRule
 ) -> Literal["found", "above", "below", "open"]:
     highest_bps = rising[-1].load_bps if rising else 0.0
     if upper is None:
@@ -342,7 +342,7 @@ def _state(
     return "found" if 1 - lower.load_bps / upper.load_bps <= rule.width_ratio * (1 + _ROUNDING) else "open"
 
 
-def next_step(rule: Rule, trials: Iterable[Trial]) -> Next:
+def next_rate_step(rule: RateRule, trials: Iterable[Trial]) -> Next:
     """What the trials of one search so far lead to."""
     ordered = sorted(trials, key=lambda trial: trial.number)
     steps = _steps(rule, ordered)
@@ -367,13 +367,13 @@ class _Unanswered(Exception):
         self.rate_bps = rate_bps
 
 
-def _unanswered(rule: Rule, steps: Sequence[Step]) -> Next:
+def _unanswered(rule: RateRule, steps: Sequence[RateStep]) -> Next:
     """The first rate that MLRsearch asks for and that is not among the steps."""
     from MLRsearch import Config, MeasurementResult, MultipleLossRatioSearch, SearchGoal
 
     instances = steps[0].trial.case.instances
     highest = round(steps[0].load_bps / instances)
-    answers: dict[int, list[Step]] = {}
+    answers: dict[int, list[RateStep]] = {}
     for step in reversed(steps):
         answers.setdefault(round(step.load_bps / instances), []).append(step)
 
@@ -416,6 +416,6 @@ def _unanswered(rule: Rule, steps: Sequence[Step]) -> Next:
     return Next(ended="no further rate had to be tried")
 
 
-def warm_up() -> None:
+def warm_up_rate_search() -> None:
     """Have what chooses rates imported, in good time and not between two loads."""
     import_module("MLRsearch")

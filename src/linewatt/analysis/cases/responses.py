@@ -101,5 +101,5 @@ def _system(trial: Trial, role: Role) -> power.Total | None:
     end = trial.end(role)
     if end is None or trial.status != "done":
         return None
-    total = power.system(end.power)
+    total = power.power_of_system(end.power)
     return total if isinstance(total, power.Total) else None

@@ -30,7 +30,7 @@ class Next:
         return replace(case, instances=self.instances, search=None)
 
 
-def searched(case: Case) -> Case:
+def without_steps(case: Case) -> Case:
     """What the steps of one search have in common; a case that is not searched as it is."""
     if case.search == "instances":
         return replace(case, instances=1)

@@ -10,8 +10,8 @@ from operator import attrgetter
 from linewatt.analysis.statistics.stats import Estimate, estimate
 from linewatt.model import CpuShares
 
-SHARES = ("usr", "sys", "irq", "soft", "idle", "other")
-_FIELDS = [f"{name}_ratio" for name in (*SHARES, "steal", "guest")]
+CPU_SHARES = ("usr", "sys", "irq", "soft", "idle", "other")
+_FIELDS = [f"{name}_ratio" for name in (*CPU_SHARES, "steal", "guest")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +24,10 @@ class ShareSpread:
     cpus: tuple[int, ...]
     unnumbered: int
     of_name: Mapping[str, Estimate]
-    """each of :data:`SHARES`"""
+    """each of :data:`CPU_SHARES`"""
 
     def share(self, name: str) -> Estimate:
-        """One of :data:`SHARES`."""
+        """One of :data:`CPU_SHARES`."""
         return self.of_name[name]
 
 
@@ -36,9 +36,9 @@ def share_spread(shares: Sequence[CpuShares]) -> ShareSpread | None:
 
     The shares of one trial are means over its CPUs, so the SD is between trials, never between CPUs.
     """
-    spread = {name: estimate(getattr(share, f"{name}_ratio") for share in shares) for name in SHARES}
+    spread = {name: estimate(getattr(share, f"{name}_ratio") for share in shares) for name in CPU_SHARES}
     estimates = {name: value for name, value in spread.items() if value is not None}
-    return ShareSpread(*_cpus(shares), estimates) if len(estimates) == len(SHARES) else None
+    return ShareSpread(*_cpus(shares), estimates) if len(estimates) == len(CPU_SHARES) else None
 
 
 def mean_shares(shares: Sequence[CpuShares]) -> CpuShares | None:

@@ -24,7 +24,7 @@ from linewatt.analysis.flags.effects import light_codes
 from linewatt.analysis.flags.group import slower_pairs
 from linewatt.analysis.limits.group import verdicts
 from linewatt.analysis.limits.verdict import UNKNOWN, Limit
-from linewatt.analysis.metrics.cpu_shares import PARTS, no_end, shares_of
+from linewatt.analysis.metrics.cpu_shares import PARTS, shares_of, why_no_end
 from linewatt.analysis.metrics.metric import Mean, Value, estimates, means_something
 from linewatt.analysis.metrics.of_trial import METRICS
 from linewatt.analysis.power.summary import EndPower, end_power
@@ -168,7 +168,7 @@ def _summarise_case(case: Case, trials: Sequence[Trial], limit: Limit, of_group:
         if measured[f"{role}_power"] is None:
             elsewhere = done and case.told_elsewhere(role)
             reasons[f"{role}_power"] = (
-                str(no_end(done[0], role)) if elsewhere else "no source of power is named for this host"
+                str(why_no_end(done[0], role)) if elsewhere else "no source of power is named for this host"
             )
     modes, unclear = case_modes(done), case_unresolved(done)
     of_idle = idle_flags(measured[f"{role}_power"] for role in _ROLES)

@@ -25,7 +25,7 @@ def withholds_throughput(flag: Flag) -> bool:
     return kind.rank == "withheld" and "throughput" in kind.figures
 
 
-def totals(instances: Sequence[InstanceResult]) -> dict[str, Any]:
+def totals_of_instances(instances: Sequence[InstanceResult]) -> dict[str, Any]:
     """The fields of a ``Trial`` that are sums over its instances, and the part of their datagrams lost."""
     packets = whole_sum(instance.packets for instance in instances)
     lost = whole_sum(instance.lost_packets for instance in instances)

@@ -58,7 +58,7 @@ class CaseRuns:
         return self.trials - self.failed
 
 
-def by_case(trials: Iterable[Trial]) -> dict[Case, CaseRuns]:
+def runs_by_case(trials: Iterable[Trial]) -> dict[Case, CaseRuns]:
     """The runs of each case, in the order in which cases first appear; steps of searches are runs of none."""
     trials_by_case: dict[Case, list[Trial]] = {}
     settings: dict[Case, dict[str, dict[str, str | None]]] = {}

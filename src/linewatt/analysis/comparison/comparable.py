@@ -32,7 +32,7 @@ LOAD_CODES: tuple[str, ...] = tuple(
     )
 )
 """what of a load may differ, each by the name of the load"""
-CODES: tuple[str, ...] = ("window", "offloads", *LOAD_CODES, "payload", "accounting")
+ALLOWED_CODES: tuple[str, ...] = ("window", "offloads", *LOAD_CODES, "payload", "accounting")
 """what refuses a verdict, and ``--allow`` may name"""
 OFFLOADS = (
     "generic-segmentation-offload",

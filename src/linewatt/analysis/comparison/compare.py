@@ -16,7 +16,7 @@ from linewatt.analysis.comparison.differences import Difference, differences
 from linewatt.analysis.comparison.matching import LeftOver, Match, Matching
 from linewatt.analysis.comparison.obstacle import Obstacle
 from linewatt.analysis.comparison.rows import (
-    METRICS,
+    METRICS_OF_ROWS,
     OF_CASES,
     Draft,
     Options,
@@ -72,7 +72,7 @@ class Comparison:
         return tuple(dict.fromkeys(row.response for row in self.rows))
 
 
-def compare(base: Side, other_side: Side, matching: Matching, options: Options) -> Comparison:
+def compare_sides(base: Side, other_side: Side, matching: Matching, options: Options) -> Comparison:
     """Everything that can be said of two sides whose cases were matched.
 
     Levels of one result have the same ``base`` and ``other_side``.
@@ -252,7 +252,7 @@ def _limits(ends: Ends) -> list[str]:
     return []
 
 
-FAIL_ON = {responses[0].worse.replace(" ", "-"): group for group, responses in METRICS.items()}
+FAIL_ON = {responses[0].worse.replace(" ", "-"): group for group, responses in METRICS_OF_ROWS.items()}
 """what ``--fail-on`` may name: a change for the worse of any response of a group"""
 
 
@@ -264,18 +264,18 @@ class Finding:
     words: str
 
 
-def asked_for(fail_on: Sequence[str]) -> frozenset[str]:
+def responses_asked_for(fail_on: Sequence[str]) -> frozenset[str]:
     """Groups of the responses whose change for the worse ``fail_on`` names."""
     return frozenset(FAIL_ON[name] for name in fail_on)
 
 
-def finding(comparison: Comparison, fail_on: Sequence[str]) -> Finding:
+def exit_finding(comparison: Comparison, fail_on: Sequence[str]) -> Finding:
     """3: a change for the worse of a response that ``fail_on`` names. 4: none, and not every verdict on
     these is there. 0: none, and all are there; or nothing was asked for.
     """
     if not fail_on:
         return Finding(0, "")
-    groups = asked_for(fail_on)
+    groups = responses_asked_for(fail_on)
     matching_rows = [row for row in (*comparison.rows, *comparison.overall) if row.response.group in groups]
     worse = sum(row.outcome == "worse" for row in matching_rows)
     listed = " or ".join(fail_on)

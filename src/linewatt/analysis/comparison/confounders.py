@@ -15,7 +15,7 @@ from linewatt.analysis.comparison.case_runs import CaseRuns
 from linewatt.analysis.comparison.comparable import EFFICIENCY_OF, Ends, load_version
 from linewatt.analysis.comparison.differences import is_expected
 from linewatt.analysis.comparison.matching import Side
-from linewatt.analysis.limits.sockets import CONGESTION, LIMITS
+from linewatt.analysis.limits.sockets import CONGESTION, SOCKET_LIMITS
 from linewatt.core.feature import feature_functions
 from linewatt.hosts.facts.cores import core_is
 from linewatt.loads.registry import DEFAULT, LOADS
@@ -98,7 +98,7 @@ def _of_end(ends: Ends, role: Role, hosts: tuple[str, str]) -> Iterator[Beside]:
     yield from differing(load, {load: f"tools.{load}"})
     if protocol == "tcp" and role == "sender":
         yield from differing("congestion control", {"congestion control": f"sysctl.{CONGESTION}"})
-    limits = LIMITS[role][protocol]
+    limits = SOCKET_LIMITS[role][protocol]
     yield from differing("socket limits", {name: f"sysctl.{name}" for name in limits})
     yield from differing(
         "firewall",

@@ -200,7 +200,7 @@ def _order(difference: Difference) -> tuple[bool, int, str]:
     return difference.expected, len(MATTERS) if difference.rank is None else difference.rank, difference.where
 
 
-def digest(side: Side) -> str:
+def digest_of_side(side: Side) -> str:
     """One text for all that matters of a campaign and its hosts: equal where none of it differs."""
     text_by_name = {
         f"{name} {fact}": text
@@ -257,12 +257,12 @@ def _campaign(side: Side) -> dict[str, Any]:
 
 def _leaves(value: Any, path: str) -> dict[str, str]:
     """Texts of nested values by ``outer.inner``; names, secrets and what has no text stay out."""
-    all_leaves = leaves(value, path, lambda key: key in IDENTITY or is_secret(key))
+    all_leaves = leaves_of(value, path, lambda key: key in IDENTITY or is_secret(key))
     texts = {leaf_path: as_text(leaf) for leaf_path, leaf in all_leaves if leaf is not HIDDEN}
     return {leaf_path: text for leaf_path, text in texts.items() if text is not None}
 
 
-def leaves(value: Any, path: str, is_hidden: Callable[[str], bool]) -> Iterator[tuple[str, Any]]:
+def leaves_of(value: Any, path: str, is_hidden: Callable[[str], bool]) -> Iterator[tuple[str, Any]]:
     """Leaves of nested values with their place, ``outer.inner``; what a hidden key has is one, HIDDEN."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
@@ -270,10 +270,10 @@ def leaves(value: Any, path: str, is_hidden: Callable[[str], bool]) -> Iterator[
             if is_hidden(str(key)):
                 yield inner_path, HIDDEN
             else:
-                yield from leaves(inner, inner_path, is_hidden)
+                yield from leaves_of(inner, inner_path, is_hidden)
     elif isinstance(value, (list, tuple)) and any(isinstance(item, (Mapping, list, tuple)) for item in value):
         for number, inner in enumerate(value, start=1):
-            yield from leaves(inner, f"{path}.{number}" if path else str(number), is_hidden)
+            yield from leaves_of(inner, f"{path}.{number}" if path else str(number), is_hidden)
     else:
         yield path, value
 

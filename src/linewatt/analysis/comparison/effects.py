@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from linewatt.analysis.cases.responses import Values, responses
-from linewatt.analysis.comparison.verdicts import Verdict, verdicts
+from linewatt.analysis.comparison.verdicts import Verdict, verdicts_of_family
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.statistics.contrasts import MIN_RUNS, Contrast, welch
 from linewatt.analysis.statistics.factorial import fit
@@ -110,7 +110,7 @@ class GroupEffects:
     responses: tuple[ResponseEffects, ...]
 
 
-def effects(trials: Sequence[Trial], factors: Levels, design: str) -> tuple[GroupEffects, ...]:
+def group_effects(trials: Sequence[Trial], factors: Levels, design: str) -> tuple[GroupEffects, ...]:
     """The effects in each group of cases that differ in factors only; nothing without factors.
 
     ``factors`` are the campaign's, levels in its order. Active idle has no load to speak of and is left out.
@@ -177,7 +177,7 @@ def _one_at_a_time(values: Values, levels: Levels, base: Setting, runs: _Runs) -
     at_base = runs.get(base, [])
     family = _family(levels)
     runs_of_steps = [runs.get(_changed(base, *step), []) for step in family]
-    judged = verdicts(values.response, [welch(at_base, step_runs) for step_runs in runs_of_steps])
+    judged = verdicts_of_family(values.response, [welch(at_base, step_runs) for step_runs in runs_of_steps])
     rows = tuple(
         MainEffect(name, level, levels[name][0], len(step_runs), len(at_base), verdict)
         for (name, level), step_runs, verdict in zip(family, runs_of_steps, judged, strict=True)
@@ -238,7 +238,9 @@ class _Fitted:
     def together(self, response: Response) -> tuple[Interaction, ...]:
         """The interactions that can be told from everything else."""
         joints = [] if isinstance(self.model, Missing) else self.model.joint()
-        judged = verdicts(response, [replace(joint.departure, tested_p=joint.p) for joint in joints])
+        judged = verdicts_of_family(
+            response, [replace(joint.departure, tested_p=joint.p) for joint in joints]
+        )
         interactions = []
         for joint, verdict in zip(joints, judged, strict=True):
             first_factor, second_factor = (self.names[at] for at in joint.factors)
@@ -250,7 +252,7 @@ class _Fitted:
 def _factorial(values: Values, levels: Levels, base: Setting, runs: _Runs) -> ResponseEffects:
     fitted = _Fitted(levels, runs)
     family = _family(levels)
-    judged = verdicts(values.response, [fitted.main(step) for step in family])
+    judged = verdicts_of_family(values.response, [fitted.main(step) for step in family])
     together = fitted.together(values.response)
     rows = tuple(
         MainEffect(
@@ -335,7 +337,7 @@ def _best(
     if not compared:
         why = next(contrast for contrast in contrasts.values() if isinstance(contrast, Missing))
         return Best(None, f"the base is kept: not enough runs to compare settings with it ({why.reason})")
-    judged = dict(zip(contrasts, verdicts(response, list(contrasts.values())), strict=True))
+    judged = dict(zip(contrasts, verdicts_of_family(response, list(contrasts.values())), strict=True))
     better = {setting: verdict for setting, verdict in judged.items() if verdict.kind == "better"}
     if not better:
         words = f"the base is kept: of {compared} other settings none is better beyond doubt"
@@ -347,7 +349,7 @@ def _best(
         better.items(), key=lambda item: sign * item[1].change.value if item[1].change else 0.0
     )
     rivals = [rival for rival in (base, *contrasts) if rival != setting]
-    behind = verdicts(response, [between(setting, rival) for rival in rivals])
+    behind = verdicts_of_family(response, [between(setting, rival) for rival in rivals])
     not_told = _not_told(response, dict(zip(rivals, behind, strict=True)))
     return Best(setting, f"{verdict.words} than the base", verdict, compared, not_told=not_told)
 

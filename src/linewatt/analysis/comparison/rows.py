@@ -16,7 +16,7 @@ from typing import Literal
 from linewatt.analysis.cases.responses import OF_CASE, PER_WATT
 from linewatt.analysis.comparison.confounders import Beside, also_different
 from linewatt.analysis.comparison.matching import Match
-from linewatt.analysis.comparison.verdicts import COMPARISON, Kind, Verdict, verdicts
+from linewatt.analysis.comparison.verdicts import COMPARISON, Kind, Verdict, verdicts_of_family
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.statistics.contrasts import (
     ALPHA,
@@ -32,15 +32,15 @@ from linewatt.missing import Missing
 from linewatt.model import Case, Provenance
 
 OF_CASES = (*OF_CASE.values(), *PER_WATT.values())
-METRICS: dict[str, list[Response]] = {}
+METRICS_OF_ROWS: dict[str, list[Response]] = {}
 _LAST = ("power", "latency")
 for _response in sorted(
     OF_CASES,
     key=lambda response: (response.group in _LAST and 1 + _LAST.index(response.group), not response.relative),
 ):
-    METRICS.setdefault(_response.group, []).append(_response)
+    METRICS_OF_ROWS.setdefault(_response.group, []).append(_response)
 """what ``--metric`` may name, with the responses of cases"""
-_GROUPS = tuple(METRICS)
+_GROUPS = tuple(METRICS_OF_ROWS)
 _POSITIONS = {response: at for at, response in enumerate(OF_CASES)}
 SEED = 20_130_717
 """of the deals of shuffled runs: the same runs give the same p at any time"""
@@ -54,7 +54,7 @@ class Options:
 
     by: str | None = None
     matters: float | None = None
-    metrics: Collection[str] = tuple(METRICS)
+    metrics: Collection[str] = tuple(METRICS_OF_ROWS)
     allowed: Collection[str] = ()
 
 
@@ -144,7 +144,7 @@ def _judged_rows(
         matters = options.matters if response.relative else None
         related_contrasts = _beside(response, comparable)
         verdict_of_family = iter(
-            verdicts(response, family, matters, COMPARISON, related_contrasts, (*others, *pooled)),
+            verdicts_of_family(response, family, matters, COMPARISON, related_contrasts, (*others, *pooled)),
         )
         for draft in drafts_of_response:
             if draft.match not in mode_words and response.relative:
@@ -164,7 +164,7 @@ def _judged_pools(
     for response in dict.fromkeys(response for response, _, _ in pools):
         family = [(group, contrast) for of, group, contrast in pools if of == response]
         others = [contrast for of, _, contrast in pools if of != response]
-        verdict_of_family = verdicts(
+        verdict_of_family = verdicts_of_family(
             response,
             [contrast for _, contrast in family],
             options.matters if response.relative else None,
@@ -197,7 +197,7 @@ def _families(drafts: Sequence[Draft]) -> list[tuple[Response, list[Draft]]]:
 def in_order(responses: Iterable[Response]) -> list[Response]:
     """Responses as they are shown: by their group, what compares by ratios first."""
     return sorted(
-        (response for response in responses if response.group in METRICS),
+        (response for response in responses if response.group in METRICS_OF_ROWS),
         key=lambda response: (
             _GROUPS.index(response.group),
             not response.relative,

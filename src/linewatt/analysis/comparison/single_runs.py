@@ -20,7 +20,7 @@ from linewatt.errors import InvalidInput
 _MOST_NAMED = 4
 
 
-def advice(kind: RunKind) -> str:
+def advice_on_single_runs(kind: RunKind) -> str:
     """Why one run decides nothing, and what to do."""
     return (
         f"One {kind.name} is one measurement, however long it was: one against one gives no verdict. "
@@ -121,7 +121,7 @@ def run_remarks(sides: tuple[Side, Side], allowed: Sequence[Obstacle]) -> tuple[
         )
         if facts:
             kind = side.single_runs[0].kind
-            remarks.append(f"{side.name}: its {kind.name}s differ in {listed(list(facts))}")
+            remarks.append(f"{side.name}: its {kind.name}s differ in {first_names(list(facts))}")
     return tuple(remarks)
 
 
@@ -136,7 +136,7 @@ def _of_run(side: Side) -> Iterator[str]:
         yield f"flags: {named} (linewatt show {side.id} says why)"
 
 
-def listed(names: Sequence[str]) -> str:
+def first_names(names: Sequence[str]) -> str:
     """The first few, and how many more there are."""
     shown = list(dict.fromkeys(names))
     more = len(shown) - _MOST_NAMED

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from linewatt.analysis.comparison.differences import as_text, leaves
+from linewatt.analysis.comparison.differences import as_text, leaves_of
 from linewatt.analysis.comparison.matching import LeftOver, Match, Matching, Side, identity
 from linewatt.errors import InvalidInput
 from linewatt.loads.registry import DEFAULT
@@ -111,7 +111,7 @@ def _in_turn(side: Side, hosts: Hosts, matches: Iterable[Match]) -> Iterator[str
 def _alike(side: Side, hosts: Hosts) -> Iterator[str]:
     """Which of what one looks for first does not differ, and which is not known of both."""
     first_facts, second_facts = (
-        {fact: as_text(value) for fact, value in leaves(side.facts(host), "", lambda _: False)}
+        {fact: as_text(value) for fact, value in leaves_of(side.facts(host), "", lambda _: False)}
         for host in hosts
     )
     same, unknown = [], []

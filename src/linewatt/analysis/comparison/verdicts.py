@@ -14,7 +14,7 @@ from functools import partial
 from typing import Literal
 
 from linewatt.analysis.metrics.metric import Response
-from linewatt.analysis.statistics.contrasts import ALPHA, Contrast, holm
+from linewatt.analysis.statistics.contrasts import ALPHA, Contrast, holm_adjusted
 from linewatt.missing import Missing
 
 Kind = Literal["better", "worse", "small", "same", "undecided"]
@@ -118,7 +118,7 @@ class Verdict:
         return f"{self.brief}{self.details}"
 
 
-def verdicts(
+def verdicts_of_family(
     response: Response,
     family: Sequence[Contrast | Missing],
     matters: float | None = None,
@@ -135,10 +135,13 @@ def verdicts(
     among_family = _testable((*family, *related_contrasts))
     among_all = None if elsewhere is None else _testable((*family, *elsewhere))
     judge = _Judge(
-        response, factor(response, matters), wording, len(among_family if among_all is None else among_all)
+        response,
+        least_factor(response, matters),
+        wording,
+        len(among_family if among_all is None else among_all),
     )
-    holm_ps = iter(holm([contrast.p for contrast in among_family]))
-    all_ps = iter(holm([contrast.p for contrast in among_all or ()]))
+    holm_ps = iter(holm_adjusted([contrast.p for contrast in among_family]))
+    all_ps = iter(holm_adjusted([contrast.p for contrast in among_all or ()]))
     return tuple(
         Verdict("undecided", TOO_FEW, f": {contrast.reason}")
         if isinstance(contrast, Missing)
@@ -154,7 +157,7 @@ def _testable(contrasts: Sequence[Contrast | Missing]) -> list[Contrast]:
     return [contrast for contrast in contrasts if isinstance(contrast, Contrast) and contrast.doubt is None]
 
 
-def factor(response: Response, matters: float | None = None) -> float:
+def least_factor(response: Response, matters: float | None = None) -> float:
     """What a change must be beyond: as asked, or the usual of its kind."""
     return _usual(response) if matters is None else matters
 
@@ -213,8 +216,8 @@ class _Judge:
         fill = partial(
             str.format,
             said=change_words(self.response, change),
-            limit=amount(self.response, self.limit),
-            reach=amount(self.response, reach),
+            limit=response_amount(self.response, self.limit),
+            reach=response_amount(self.response, reach),
             family=self.family,
             among=f" among {self.family} comparisons" if self.family > 1 else "",
         )
@@ -227,22 +230,23 @@ def change_words(response: Response, change: Change) -> str:
     less = change.value < 0
     low, high = (-change.high, -change.low) if less else (change.low, change.high)
     return (
-        f"{response.less if less else response.more} by {amount(response, abs(change.value))} "
-        f"(CI {_number(response, low)} to {amount(response, high)})"
+        f"{response.less if less else response.more} by {response_amount(response, abs(change.value))} "
+        f"(CI {_number(response, low)} to {response_amount(response, high)})"
     )
 
 
 def span(response: Response, change: Change) -> str:
     """The CI with signs: ``−3.0 to +8.1 %``."""
-    return f"{signed(change.low, response)} to {signed(change.high, response)} {unit_of_change(response)}"
+    low, high = (signed_change(bound, response) for bound in (change.low, change.high))
+    return f"{low} to {high} {unit_of_change(response)}"
 
 
-def amount(response: Response, value: float) -> str:
+def response_amount(response: Response, value: float) -> str:
     """``1.2 %``, ``0.3 points``."""
     return f"{_number(response, value)} {unit_of_change(response)}"
 
 
-def signed(value: float, response: Response | None = None) -> str:
+def signed_change(value: float, response: Response | None = None) -> str:
     """A change in its unit with its sign, ``+3.1``, ``−0.4``; none where it rounds to nothing."""
     text = _number(response, abs(value))
     return text if not text.strip("0.") else f"{'−' if value < 0 else '+'}{text}"

@@ -16,7 +16,7 @@ from linewatt.analysis.limits.paths import asked_bps
 from linewatt.analysis.limits.verdict import Limit
 from linewatt.analysis.power.machine_conditions import beside_of, evidence
 from linewatt.analysis.power.summary import EndPower
-from linewatt.analysis.power.totals import SCOPE_WORDS, Total, system
+from linewatt.analysis.power.totals import SCOPE_WORDS, Total, power_of_system
 from linewatt.analysis.statistics.few_runs import Unresolved, unresolved
 from linewatt.analysis.statistics.modes import FEWEST_RUNS, Modes, modes
 from linewatt.analysis.statistics.stats import Estimate
@@ -180,7 +180,7 @@ def _above_the_others(ends: Sequence[tuple[int, EndResult | None]]) -> Iterator[
     measured_ends = [
         (number, end, total)
         for number, end in ends
-        if end is not None and isinstance(total := system(end.power), Total)
+        if end is not None and isinstance(total := power_of_system(end.power), Total)
     ]
     if len(measured_ends) < FEWEST_RUNS_OF_CASE or len({total.scope for _, _, total in measured_ends}) > 1:
         return
@@ -336,7 +336,7 @@ def _test_bed(case: Case, limit: Limit) -> Iterator[Flag]:
         case.sender,
         (
             *said_of(limit.named, f"{case.sender} is the limit, not {case.receiver}"),
-            f"the receiver's busiest: {limit_text.short(receiving[0])}",
+            f"the receiver's busiest: {limit_text.short_limit(receiving[0])}",
         ),
         "the receiver could take more: send from more instances or a faster host",
     )

@@ -37,7 +37,7 @@ def test_bed_of_pair(case: Case, limit: Limit, of_group: Limit) -> Iterator[Flag
         peer,
         (
             *said_of(limit.named, f"{peer} is the limit of its pair, not {dut}"),
-            f"of {dut} the busiest: {limit_text.short(cpus[0])}",
+            f"of {dut} the busiest: {limit_text.short_limit(cpus[0])}",
         ),
         f"{dut} could do more: use more or faster hosts beside it, or more instances",
     )

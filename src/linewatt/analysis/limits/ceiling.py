@@ -218,7 +218,7 @@ def _cpus(series: Sequence[CaseSummary], end: Role) -> _Answer:
     ]
     kinds = {role.kind for role in roles}
     if {f"{end}-app-cpu", f"{end}-irq-cpu"} <= kinds and not any(map(_blurred, roles)):
-        return True, f"no full CPU: busiest {limit_text.short(roles[0])}"
+        return True, f"no full CPU: busiest {limit_text.short_limit(roles[0])}"
     where = summary.case.host(end) if summary.case.is_both_ways else f"the {end}"
     cores_by_instances = [
         (case_summary.case.instances, cores / case_summary.case.instances)

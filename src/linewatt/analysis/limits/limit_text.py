@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from linewatt.analysis.cases.shares import SHARES
+from linewatt.analysis.cases.shares import CPU_SHARES
 from linewatt.analysis.limits.candidate import Kind, SentAgain
-from linewatt.analysis.limits.cpus import ROLES, count, seen_cores, used
+from linewatt.analysis.limits.cpus import ROLES, count, seen_cores, used_cores
 from linewatt.analysis.limits.paths import line_words, rate_words
 from linewatt.analysis.limits.ranking import Ranked
 from linewatt.findings.limits import FULL_RATIO
@@ -47,7 +47,7 @@ NAMES: dict[Kind, str] = {
 of an end within a name"""
 
 
-def name(ranked: Ranked, the: str = "the ") -> str:
+def limit_name(ranked: Ranked, the: str = "the ") -> str:
     """``the receiver's IRQ CPU``, ``one of the receiver's 8 IRQ CPUs``, ``the line rate``."""
     if ranked.sent_again is not None:
         return _lost_name(ranked.sent_again)
@@ -92,13 +92,13 @@ def is_alone(ranked: Ranked) -> bool:
     """Whether it is one full CPU of several that have room on average."""
     if ranked.kind not in ROLES or ranked.role is None or ranked.cpu is None or count(ranked.role) == 1:
         return False
-    return ranked.share >= FULL_RATIO > used(ranked.role, load_niced=ranked.load_niced)
+    return ranked.share >= FULL_RATIO > used_cores(ranked.role, load_niced=ranked.load_niced)
 
 
 def names(limits: Sequence[Ranked]) -> str:
     """Several in one: ``the receiver's app and IRQ CPUs and the line rate``."""
     if {limit.kind for limit in limits} >= set(ROLES):
-        further_names = [name(limit) for limit in limits if limit.kind not in ROLES]
+        further_names = [limit_name(limit) for limit in limits if limit.kind not in ROLES]
         return " and ".join(["all CPUs of both ends", *further_names])
     phrases: dict[str, None] = {}
     for limit in limits:
@@ -106,7 +106,7 @@ def names(limits: Sequence[Ranked]) -> str:
             candidate for candidate in limits if candidate.end == limit.end and candidate.kind in ROLES
         ]
         has_both_roles = limit.kind in ROLES and len(cpu_limits) == 2 and not any(map(is_alone, cpu_limits))
-        phrases[f"{owner(limit)} app and IRQ CPUs" if has_both_roles else name(limit)] = None
+        phrases[f"{owner(limit)} app and IRQ CPUs" if has_both_roles else limit_name(limit)] = None
     return " and ".join(phrases)
 
 
@@ -123,7 +123,7 @@ def clauses(ranked: Ranked, *, named: bool, users: bool = True) -> tuple[str, ..
     """How full, and with what; ``named``: which of several limits it is about, ``users``: who filled it."""
     return (
         (_named(ranked) if named else "") + _measure(ranked),
-        *(filled(ranked) if users else ()),
+        *(cpu_users_text(ranked) if users else ()),
         *_stolen(ranked.cpu),
         *waited_words(ranked.waited_ratio),
         *ranked.evidence,
@@ -131,10 +131,10 @@ def clauses(ranked: Ranked, *, named: bool, users: bool = True) -> tuple[str, ..
 
 
 def _named(ranked: Ranked) -> str:
-    return f"{name(ranked, the='')} "
+    return f"{limit_name(ranked, the='')} "
 
 
-def filled(ranked: Ranked) -> tuple[str, ...]:
+def cpu_users_text(ranked: Ranked) -> tuple[str, ...]:
     """Who filled a CPU that others than the load used a part of: ``CPU 1: load 50.0 %, other processes 50.0 %
     (stress-ng), softirqs 0.0 %``."""
     shared = ranked.shared
@@ -225,7 +225,7 @@ def _measure(ranked: Ranked) -> str:
 
 def _cpu(ranked: Ranked, cpu: CpuShares, role: CpuShares) -> str:
     """``99.9 % busy, 99.9 % soft``; of several CPUs the busiest, with all of them beside it."""
-    kinds = {kind: getattr(cpu, f"{kind}_ratio") for kind in SHARES if kind not in ("idle", "other")}
+    kinds = {kind: getattr(cpu, f"{kind}_ratio") for kind in CPU_SHARES if kind not in ("idle", "other")}
     busiest_kind = max(kinds, key=lambda kind: kinds[kind])
     mostly = f", {format_percent(kinds[busiest_kind])} {busiest_kind}" if kinds[busiest_kind] else ""
     busy_words = f"{format_percent(ranked.share)} busy{mostly}"
@@ -233,7 +233,7 @@ def _cpu(ranked: Ranked, cpu: CpuShares, role: CpuShares) -> str:
         return busy_words
     if cpu == role:
         return f"all {count(role)}: {busy_words}"
-    role_used = format_percent(used(role, load_niced=ranked.load_niced))
+    role_used = format_percent(used_cores(role, load_niced=ranked.load_niced))
     which = f"CPU {cpu.cpus[0]}" if len(cpu.cpus) == 1 else "the busiest in each trial"
     queue = (
         ", one queue or flows that share a hash (RSS)" if is_alone(ranked) and "irq" in ranked.kind else ""
@@ -241,10 +241,10 @@ def _cpu(ranked: Ranked, cpu: CpuShares, role: CpuShares) -> str:
     return f"{which} {busy_words}, all {count(role)} {role_used}{queue}"
 
 
-def short(ranked: Ranked) -> str:
+def short_limit(ranked: Ranked) -> str:
     """For a list of what is not the limit: ``the receiver's app CPU, 55.0 %``."""
     if ranked.cgroup is not None:
-        return f"{name(ranked)}, used up in {format_percent(ranked.share)} of its periods"
+        return f"{limit_name(ranked)}, used up in {format_percent(ranked.share)} of its periods"
     if ranked.kind == "paced" and ranked.capacity is not None:
         return f"{format_percent(ranked.share)} of the {format_rate(ranked.capacity)} asked for"
-    return f"{name(ranked)}, {format_percent(ranked.share)}"
+    return f"{limit_name(ranked)}, {format_percent(ranked.share)}"

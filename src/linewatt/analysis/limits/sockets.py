@@ -6,7 +6,7 @@ from __future__ import annotations
 from linewatt.model import Role
 
 CONGESTION = "net.ipv4.tcp_congestion_control"
-LIMITS: dict[Role, dict[str, tuple[str, ...]]] = {
+SOCKET_LIMITS: dict[Role, dict[str, tuple[str, ...]]] = {
     "sender": {
         "tcp": ("net.ipv4.tcp_wmem", "net.core.wmem_max"),
         "udp": ("net.core.wmem_default", "net.core.wmem_max"),
@@ -21,7 +21,7 @@ SOCKET_SETTINGS = (
     CONGESTION,
     *dict.fromkeys(
         name
-        for names_by_protocol in LIMITS.values()
+        for names_by_protocol in SOCKET_LIMITS.values()
         for names in names_by_protocol.values()
         for name in names
     ),

@@ -129,7 +129,7 @@ def _paced(paced_candidate: Ranked, ranked: tuple[Ranked, ...], unknown: tuple[s
     )
     return Limit(
         ("paced",),
-        limit_text.name(paced_candidate),
+        limit_text.limit_name(paced_candidate),
         (evidence,),
         _margin((paced_candidate,), ranked),
         (paced_candidate,),
@@ -169,7 +169,8 @@ def _missed(requested: Ranked | None) -> list[str]:
     """That the asked rate did not arrive."""
     if requested is None:
         return []
-    return [f"{'only ' if requested.share < REACHED_RATE_RATIO else ''}{limit_text.short(requested)} arrived"]
+    only = "only " if requested.share < REACHED_RATE_RATIO else ""
+    return [f"{only}{limit_text.short_limit(requested)} arrived"]
 
 
 def _loss(case: Case, done: Sequence[Trial], named: Sequence[Ranked], unknown: Sequence[str]) -> list[str]:
@@ -224,11 +225,11 @@ def _not_found(ranked: tuple[Ranked, ...], unknown: tuple[str, ...], added: Sequ
     some = [ranked for ranked in unpaced if ranked.full_in and not ranked.ruled_out and ranked.is_cause]
     now_and_then = [ranked for ranked in some if not (added and ranked.kind in _LINES)]
     parts += [
-        f"{limit_text.name(candidate)} full in {candidate.full_in} of {len(candidate.shares)} trials"
+        f"{limit_text.limit_name(candidate)} full in {candidate.full_in} of {len(candidate.shares)} trials"
         for candidate in now_and_then
     ]
     cpus = [candidate for candidate in unpaced if candidate.cpu is not None and candidate not in now_and_then]
-    parts += [f"busiest: {limit_text.short(cpus[0])}"] if cpus else []
+    parts += [f"busiest: {limit_text.short_limit(cpus[0])}"] if cpus else []
     waited = [(limit_text.owner(cpu, the=""), limit_text.waited_words(cpu.waited_ratio)) for cpu in cpus]
     parts += [f"{owner} host: {text}" for owner, texts in waited for text in texts]
     parts += [
@@ -247,9 +248,9 @@ def _not_found(ranked: tuple[Ranked, ...], unknown: tuple[str, ...], added: Sequ
         for candidate in unpaced
         if candidate.port is not None and not candidate.ruled_out and candidate not in now_and_then
     ]
-    parts += [f"fullest port: {limit_text.short(ports[0])}"] if ports else []
+    parts += [f"fullest port: {limit_text.short_limit(ports[0])}"] if ports else []
     parts += [
-        f"{limit_text.name(candidate)} ruled out: {candidate.against[0]}"
+        f"{limit_text.limit_name(candidate)} ruled out: {candidate.against[0]}"
         for candidate in unpaced
         if candidate.ruled_out and candidate.full_in
     ]
@@ -295,7 +296,7 @@ def _margin(named: Sequence[Ranked], ranked: Sequence[Ranked]) -> str:
     if following is None:
         return "nothing else is known to compare with"
     if named:
-        return f"the next is {limit_text.short(following)}"
+        return f"the next is {limit_text.short_limit(following)}"
     threshold_words = f"from {format_percent(following.full_from, 0)} on"
     threshold_words += f" in every trial, not in {following.full_in} only," if following.full_in else ""
-    return f"nearest is {limit_text.short(following)}; {threshold_words} it is named"
+    return f"nearest is {limit_text.short_limit(following)}; {threshold_words} it is named"

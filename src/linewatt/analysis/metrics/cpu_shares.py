@@ -50,7 +50,7 @@ PARTS: tuple[Literal["app"], Literal["irq"]] = ("app", "irq")
 """roles of CPUs at an end: those of the load, those of its interrupts"""
 
 
-def no_end(trial: Trial, role: Role) -> Missing:
+def why_no_end(trial: Trial, role: Role) -> Missing:
     """Why a trial has nothing of a role."""
     case = trial.case
     if not case.told_elsewhere(role):
@@ -72,7 +72,7 @@ def role_shares(trial: Trial, role: Role, part: Literal["app", "irq"]) -> CpuSha
     """How the CPUs of a role spent a trial."""
     end = trial.end(role)
     if end is None:
-        return no_end(trial, role)
+        return why_no_end(trial, role)
     shares = end.app_cpu if part == "app" else end.irq_cpu
     return shares or missing_at(end, f"{part}_cpu", f"{part} CPU shares")
 

@@ -10,7 +10,7 @@ from functools import partial
 from linewatt import units
 from linewatt.analysis.metrics import formulas
 from linewatt.analysis.metrics.metric import Metric
-from linewatt.analysis.metrics.unit import PERCENT_1, Unit, fixed, same, significant
+from linewatt.analysis.metrics.unit import PERCENT_1, Unit, fixed_decimals, significant_digits, unscaled
 from linewatt.analysis.power import totals
 from linewatt.missing import Missing
 
@@ -62,22 +62,22 @@ _of_power = partial(PowerMetric, figure="power", watts="system")
 _above_idle = partial(PowerMetric, figure="above_idle", watts="system", spread=False, quantity="signed")
 """watts above idle may be below 0"""
 
-W = Unit("W", same, fixed(1))
-PLUS_MINUS_W = Unit("± W", same, fixed(1))
-MBPS_PER_W = Unit("Mbps/W", units.mbps_from_bps, significant(5, 2))
+W = Unit("W", unscaled, fixed_decimals(1))
+PLUS_MINUS_W = Unit("± W", unscaled, fixed_decimals(1))
+MBPS_PER_W = Unit("Mbps/W", units.mbps_from_bps, significant_digits(5, 2))
 W_PER_RATE = (
-    Unit("W/Gbps", units.w_per_gbps, significant(4)),
-    Unit("W/Mbps", units.w_per_mbps, significant(4)),
+    Unit("W/Gbps", units.w_per_gbps, significant_digits(4)),
+    Unit("W/Mbps", units.w_per_mbps, significant_digits(4)),
 )
 PER_PACKET = (
-    Unit("nJ/packet", units.nj_from_j, significant(4, 1)),
-    Unit("µJ/packet", units.uj_from_j, significant(4)),
+    Unit("nJ/packet", units.nj_from_j, significant_digits(4, 1)),
+    Unit("µJ/packet", units.uj_from_j, significant_digits(4)),
 )
-PACKETS_PER_J = Unit("pkt/J", same, significant(4))
+PACKETS_PER_J = Unit("pkt/J", unscaled, significant_digits(4))
 PER_BIT = (
-    Unit("pJ/bit", units.pj_from_j, significant(4, 2)),
-    Unit("nJ/bit", units.nj_from_j, significant(4)),
-    Unit("µJ/bit", units.uj_from_j, significant(4)),
+    Unit("pJ/bit", units.pj_from_j, significant_digits(4, 2)),
+    Unit("nJ/bit", units.nj_from_j, significant_digits(4)),
+    Unit("µJ/bit", units.uj_from_j, significant_digits(4)),
 )
 """of these a table has whichever gives it readable numbers"""
 

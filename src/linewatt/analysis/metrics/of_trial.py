@@ -316,4 +316,4 @@ METRICS: tuple[CaseMetric, ...] = (
 )
 """In the order of the columns of a table; behind them those that only JSON and CSV have"""
 
-BY_NAME = {metric.name: metric for metric in METRICS}
+METRIC_BY_NAME = {metric.name: metric for metric in METRICS}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from linewatt.analysis.metrics import cpu_shares, formulas
-from linewatt.analysis.metrics.cpu_shares import missing_at, no_end
+from linewatt.analysis.metrics.cpu_shares import missing_at, why_no_end
 from linewatt.analysis.metrics.metric import Value
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.missing import Missing, NotRecorded
@@ -120,7 +120,7 @@ def cpu_cores(role: Role) -> Callable[[Trial], Value]:
     def read(trial: Trial) -> Value:
         end = trial.end(role)
         if end is None:
-            return no_end(trial, role)
+            return why_no_end(trial, role)
         return _or(end.cpu_cores, missing_at(end, "cpu_cores", "CPU use"))
 
     return read
@@ -132,7 +132,7 @@ def counted_per_s(role: Role, counter: str) -> Callable[[Trial], Value]:
     def read(trial: Trial) -> Value:
         end = trial.end(role)
         if end is None:
-            return no_end(trial, role)
+            return why_no_end(trial, role)
         if trial.window is None or trial.window.seconds <= 0:
             return _NO_WINDOW
         counted = end.counters.get(counter)
@@ -203,7 +203,7 @@ def bits_per_cycle(role: Role) -> Callable[[Trial], Value]:
 def cores_per_bps(role: Role) -> Callable[[Trial], Value]:
     def read(trial: Trial) -> Value:
         end = trial.end(role)
-        cores = no_end(trial, role) if end is None else cpu_shares.app_and_irq_cores(end)
+        cores = why_no_end(trial, role) if end is None else cpu_shares.app_and_irq_cores(end)
         if isinstance(cores, Missing):
             return cores
         return _or(formulas.cpu_cores_per_bps(cores, trial.ends_bps), _unusable(trial, cores))

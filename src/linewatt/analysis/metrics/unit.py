@@ -18,7 +18,7 @@ class Unit:
     text: Callable[[float], str]
 
 
-def significant(digits: int, max_decimals: int = 3) -> Callable[[float], str]:
+def significant_digits(digits: int, max_decimals: int = 3) -> Callable[[float], str]:
     """Numbers with ``digits`` significant digits, but at most ``max_decimals`` decimals."""
 
     def text(value: float) -> str:
@@ -33,7 +33,7 @@ def loss(percent: float) -> str:
     """Loss in percent: a small loss never looks like none."""
     if percent == 0:
         return "0"
-    return "<0.0001" if percent < 0.0001 else significant(3, 4)(percent)
+    return "<0.0001" if percent < 0.0001 else significant_digits(3, 4)(percent)
 
 
 def signed(percent: float) -> str:
@@ -41,7 +41,7 @@ def signed(percent: float) -> str:
     return f"{percent:+.1f}".replace("-", "−") if abs(percent) >= 0.05 else "0.0"
 
 
-def fixed(decimals: int) -> Callable[[float], str]:
+def fixed_decimals(decimals: int) -> Callable[[float], str]:
     """Numbers with so many decimals."""
     return lambda value: f"{value:,.{decimals}f}"
 
@@ -50,31 +50,31 @@ def count(value: float) -> str:
     return f"{value:,.0f}" if value >= 10 or value == int(value) else f"{value:,.1f}"
 
 
-def same(value: float) -> float:
+def unscaled(value: float) -> float:
     return value
 
 
-GBPS = Unit("Gbps", units.gbps_from_bps, significant(4))
-MBPS = Unit("Mbps", units.mbps_from_bps, significant(4))
+GBPS = Unit("Gbps", units.gbps_from_bps, significant_digits(4))
+MBPS = Unit("Mbps", units.mbps_from_bps, significant_digits(4))
 RATE = (GBPS, MBPS)
 PERCENT = Unit("%", units.percent_from_ratio, loss)
-CPU_PERCENT = Unit("%", units.percent_from_cores, fixed(1))
-MBPS_PER_CORE = Unit("Mbps/core", units.mbps_from_bps, significant(4, 2))
+CPU_PERCENT = Unit("%", units.percent_from_cores, fixed_decimals(1))
+MBPS_PER_CORE = Unit("Mbps/core", units.mbps_from_bps, significant_digits(4, 2))
 PER_CORE = (MBPS_PER_CORE,)
-BITS_PER_CYCLE = Unit("bit/cycle", same, significant(4))
-PER_GBPS = Unit("% per Gbps", units.percent_per_gbps, significant(3))
-PER_MBPS = Unit("% per Mbps", units.percent_per_mbps, significant(3))
-RATIO = (Unit("", same, fixed(2)),)
-COUNT = (Unit("", same, count),)
+BITS_PER_CYCLE = Unit("bit/cycle", unscaled, significant_digits(4))
+PER_GBPS = Unit("% per Gbps", units.percent_per_gbps, significant_digits(3))
+PER_MBPS = Unit("% per Mbps", units.percent_per_mbps, significant_digits(3))
+RATIO = (Unit("", unscaled, fixed_decimals(2)),)
+COUNT = (Unit("", unscaled, count),)
 COST = (PER_GBPS, PER_MBPS)
-MPPS = Unit("Mpps", units.mpps_from_pps, significant(4))
+MPPS = Unit("Mpps", units.mpps_from_pps, significant_digits(4))
 PACKETS_PER_CORE = (
-    Unit("Mpps/core", units.mpps_from_pps, significant(4)),
-    Unit("kpps/core", units.kpps_from_pps, significant(4)),
+    Unit("Mpps/core", units.mpps_from_pps, significant_digits(4)),
+    Unit("kpps/core", units.kpps_from_pps, significant_digits(4)),
 )
-KPPS = Unit("kpps", units.kpps_from_pps, significant(4))
-PACKETS = (Unit("packets/s", same, count),)
-PER_S = Unit("per s", same, count)
-LATENCY = (Unit("µs", units.us_from_s, significant(3)),)
-PERCENT_1 = (Unit("%", units.percent_from_ratio, fixed(1)),)
+KPPS = Unit("kpps", units.kpps_from_pps, significant_digits(4))
+PACKETS = (Unit("packets/s", unscaled, count),)
+PER_S = Unit("per s", unscaled, count)
+LATENCY = (Unit("µs", units.us_from_s, significant_digits(3)),)
+PERCENT_1 = (Unit("%", units.percent_from_ratio, fixed_decimals(1)),)
 OFF = (Unit("%", units.percent_from_ratio, signed),)

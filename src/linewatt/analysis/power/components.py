@@ -90,7 +90,9 @@ def measured_parts(results: Sequence[PowerResult]) -> MeasuredParts:
     totals: dict[ComponentKind, Total] = {}
     left_out: list[str] = []
     for kind, scopes in SCOPES.items():
-        by_scope = {scope: total for scope in scopes if (total := power.total(results, scope)) is not None}
+        by_scope = {
+            scope: total for scope in scopes if (total := power.total_of_scope(results, scope)) is not None
+        }
         usable = [total for total in by_scope.values() if isinstance(total, Total)]
         left_out += [
             f"{SCOPE_WORDS[s]}: {why.reason}" for s, why in by_scope.items() if isinstance(why, Missing)
@@ -144,7 +146,7 @@ def end_breakdown(trials: Sequence[Trial], role: Role, declared: Sequence[Compon
     ends = [end for trial in trials if trial.status == "done" and (end := trial.end(role)) is not None]
     if not ends or not (declared or any(end.power for end in ends)):
         return None
-    systems_and_parts = [(power.system(end.power), measured_parts(end.power)) for end in ends]
+    systems_and_parts = [(power.power_of_system(end.power), measured_parts(end.power)) for end in ends]
     systems = [system for system, _ in systems_and_parts if isinstance(system, Total)]
     if not systems:
         whys = dict.fromkeys(system.reason for system, _ in systems_and_parts if isinstance(system, Missing))

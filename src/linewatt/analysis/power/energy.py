@@ -75,7 +75,7 @@ class Meter:
     dynamics: Dynamics = field(default_factory=Dynamics)
 
 
-def from_power(
+def energy_from_power(
     readings: Readings, window: Window, meter: Meter, load: Window | None = None
 ) -> Energy | Missing:
     """Integrate readings of power ``(time_s, W)`` over the window, or say why that cannot be done.
@@ -219,7 +219,7 @@ def _timing_j(jumps_j: Sequence[float]) -> float:
     return math.fsum(ordered[:SAME_WAY]) + math.hypot(*ordered[SAME_WAY:])
 
 
-def from_total(readings: Readings, window: Window, meter: Meter, counted_j: float) -> Energy | Missing:
+def energy_from_total(readings: Readings, window: Window, meter: Meter, counted_j: float) -> Energy | Missing:
     """Energy that a running total counted in the window (``counted_j``, free of wraps), or why it tells none.
 
     The window's edges fall between updates: there the power is known no better than the steps around it. Of

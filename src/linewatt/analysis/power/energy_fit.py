@@ -69,10 +69,10 @@ class Kind:
 
 
 _JOULES = (("pJ", 1e12), ("nJ", 1e9), ("µJ", 1e6), ("mJ", 1e3))
-BASE = Kind("p_offset_w", 1, "Power without traffic", (("W", 1.0),))
-BIT = Kind("e_bit_pj", 1e12, "Energy of a bit", _JOULES)
-PACKET = Kind("e_pkt_nj", 1e9, "Energy of a packet", _JOULES[1:])
-KINDS = (BASE, BIT, PACKET)
+BASE_POWER = Kind("p_offset_w", 1, "Power without traffic", (("W", 1.0),))
+BIT_ENERGY = Kind("e_bit_pj", 1e12, "Energy of a bit", _JOULES)
+PACKET_ENERGY = Kind("e_pkt_nj", 1e9, "Energy of a packet", _JOULES[1:])
+KINDS = (BASE_POWER, BIT_ENERGY, PACKET_ENERGY)
 """in the order of the design's columns"""
 _REMEDY = "measure with order: random, and with idle windows in between (energy)"
 METHODS = ("one least squares", "two least squares, over rates and over packet sizes")
@@ -109,7 +109,7 @@ class EnergyFit:
         return replace(self, warnings=(*self.warnings, *warnings))
 
 
-def energy_fit(
+def fit_energy(
     rows: Sequence[Row],
     step_w: float | None = None,
     published: PacketEnergy | Missing | None = None,
@@ -145,7 +145,7 @@ def energy_fit(
         fit = judge(fit, design)
     fit = _unresolved(fit, design, step_w)
     if isinstance(published, Missing):
-        fit = fit.withheld(published.reason, BIT, PACKET)
+        fit = fit.withheld(published.reason, BIT_ENERGY, PACKET_ENERGY)
     return _unphysical(fit)
 
 
@@ -201,7 +201,7 @@ def _with_published(fit: EnergyFit, design: Design, published: PacketEnergy) -> 
     bit, packet, base = np.array(published.weights()).T
     reaches = np.maximum(design.reaches_of(np.array([base, bit, packet])), design.reaches)
     over_sizes = (0.0, published.bit_reach_j or 0.0, published.packet_reach_j or 0.0)
-    values = {BASE: published.base_w, BIT: published.bit_j, PACKET: published.packet_j}
+    values = {BASE_POWER: published.base_w, BIT_ENERGY: published.bit_j, PACKET_ENERGY: published.packet_j}
     figures = {
         kind.key: Figure(values[kind], values[kind] - reach, values[kind] + reach)
         for kind, reach in zip(KINDS, np.maximum(reaches, over_sizes).tolist(), strict=True)
@@ -274,7 +274,7 @@ def _largest_bend(design: Design) -> tuple[str, float]:
 
 def _curved(fit: EnergyFit, design: Design) -> EnergyFit:
     """Power without traffic that rows far from it do not show: its CI allows for a curve down there."""
-    base = fit.figures[BASE.key]
+    base = fit.figures[BASE_POWER.key]
     curves = design.curves()
     if base.value is None or not curves:
         return fit
@@ -284,14 +284,14 @@ def _curved(fit: EnergyFit, design: Design) -> EnergyFit:
         return fit
     figure = base
     for curve in (curves[0], clearest):
-        figure = _as_wide(figure, _extended_figure(BASE, curve))
-    fit = replace(fit, figures={**fit.figures, BASE.key: figure}, line_base=base)
+        figure = _as_wide(figure, _extended_figure(BASE_POWER, curve))
+    fit = replace(fit, figures={**fit.figures, BASE_POWER.key: figure}, line_base=base)
     if not is_clear or _largest_bend(design)[1] > BEND_RATIO:
         return fit
-    curve_text = _with_reach(BASE, _extended_figure(BASE, clearest))
+    curve_text = _with_reach(BASE_POWER, _extended_figure(BASE_POWER, clearest))
     return fit.warned(
-        f"power rises in a curve, not in a line: without traffic a line has {BASE.said(base.value)}, a curve "
-        f"{curve_text}; the energies of bits and packets are means over the rates measured"
+        f"power rises in a curve, not in a line: without traffic a line has {BASE_POWER.said(base.value)}, "
+        f"a curve {curve_text}; the energies of bits and packets are means over the rates measured"
     )
 
 
@@ -364,7 +364,7 @@ def _odd_row(fit: EnergyFit, design: Design, step_w: float | None) -> EnergyFit:
         return fit
     row = design.rows[odd_index]
     other_rows = [other_row for number, other_row in enumerate(design.rows) if number != odd_index]
-    fit_without = energy_fit(other_rows, step_w, odd=False)
+    fit_without = fit_energy(other_rows, step_w, odd=False)
     figures = {kind.key: _as_wide(fit.figures[kind.key], fit_without.figures[kind.key]) for kind in KINDS}
     return replace(fit, figures=figures).warned(
         f"{row.name}: {row.power_w:g} W is {abs(design.rest_w[odd_index]):.3g} W off the fit: cut off or "
@@ -400,7 +400,7 @@ def _unresolved(fit: EnergyFit, design: Design, step_w: float | None) -> EnergyF
     """Whether the meter shows what a bit and a packet add."""
     if not step_w:
         return fit
-    for kind, traffic in ((BIT, design.bits), (PACKET, design.packets)):
+    for kind, traffic in ((BIT_ENERGY, design.bits), (PACKET_ENERGY, design.packets)):
         figure = fit.figures[kind.key]
         if figure.value is None:
             continue

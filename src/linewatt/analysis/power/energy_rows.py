@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from linewatt.analysis.cases.flows import with_flows
 from linewatt.analysis.power import totals
 from linewatt.analysis.power.energy_design import Row
-from linewatt.analysis.power.energy_fit import BASE, KINDS, EnergyFit, Figure, energy_fit
+from linewatt.analysis.power.energy_fit import BASE_POWER, KINDS, EnergyFit, Figure, fit_energy
 from linewatt.analysis.power.idle_drift import IdleDrift, drift_of
 from linewatt.missing import Missing
 from linewatt.model import (
@@ -136,7 +136,7 @@ def _reading(trial: Trial, role: Role, first_total: totals.Total | None) -> _Rea
         return (
             Missing("nothing was recorded of this end") if end is None else Missing("no window was recorded")
         )
-    total = totals.system(end.power)
+    total = totals.power_of_system(end.power)
     if isinstance(total, Missing):
         return total
     if first_total is not None and (total.scope, total.source) != (first_total.scope, first_total.source):
@@ -229,7 +229,7 @@ class _IdleWindows:
 def _fit(readings: Sequence[_Reading]) -> EnergyFit:
     """Of the trials, with idle windows as rows without traffic where they lie on the model of the trials."""
     total = readings[0].total
-    alone = energy_fit([reading.row for reading in readings], total.step_w or None)
+    alone = fit_energy([reading.row for reading in readings], total.step_w or None)
     if total.idle_drift is not None:
         return alone.warned(f"idle windows are no rows of the fit: {total.idle_drift}")
     return _with_idle(alone, readings, list(_idle_rows(readings[0])))
@@ -244,12 +244,12 @@ def _fit_without(drift: IdleDrift, readings: Sequence[_Reading], bound_w: float)
         )
         for reading in readings
     ]
-    alone = energy_fit([reading.row for reading in still], still[0].total.step_w or None)
+    alone = fit_energy([reading.row for reading in still], still[0].total.step_w or None)
     return _with_idle(alone, still, [Row(0.0, 0.0, drift.mean_w, "idle windows", bound_w)])
 
 
 def _with_idle(alone: EnergyFit, readings: Sequence[_Reading], idle: Sequence[Row]) -> EnergyFit:
-    base = alone.line_base or alone.figures[BASE.key]
+    base = alone.line_base or alone.figures[BASE_POWER.key]
     if not idle:
         return alone
     if base.value is None or base.low is None or base.high is None:
@@ -260,8 +260,8 @@ def _with_idle(alone: EnergyFit, readings: Sequence[_Reading], idle: Sequence[Ro
     idle_w = math.fsum(row.power_w for row in idle) / len(idle)
     if base.low - idle[0].bound_w <= idle_w <= base.high + idle[0].bound_w:
         step_w = readings[0].total.step_w or None
-        return _no_surer(energy_fit([*(reading.row for reading in readings), *idle], step_w), alone)
-    base_words = BASE.said(base.value, (base.high - base.low) / 2)
+        return _no_surer(fit_energy([*(reading.row for reading in readings), *idle], step_w), alone)
+    base_words = BASE_POWER.said(base.value, (base.high - base.low) / 2)
     return alone.warned(
         f"idle is {idle_w:.1f} W, and the model has {base_words} without traffic: "
         f"{base.value - idle_w:+.1f} W "
@@ -275,7 +275,7 @@ def _no_surer(joint: EnergyFit, alone: EnergyFit) -> EnergyFit:
     """
     for kind in KINDS:
         joint_figure, alone_figure = joint.figures[kind.key], alone.figures[kind.key]
-        if kind is BASE and alone.line_base is not None and alone_figure.value is not None:
+        if kind is BASE_POWER and alone.line_base is not None and alone_figure.value is not None:
             alone_figure = alone.line_base
         if joint_figure.low is None or joint_figure.high is None:
             continue

@@ -9,7 +9,7 @@ from statistics import fmean
 
 from linewatt.analysis.cases.totals import whole_sum
 from linewatt.analysis.power.machine_conditions import DEGREES, HERTZ, of_limit, throttled
-from linewatt.analysis.power.totals import Total, least_sure, system
+from linewatt.analysis.power.totals import Total, least_sure, power_of_system
 from linewatt.model import EndResult, Provenance, Trial
 
 _NOT_RECORDED = "not recorded"
@@ -50,7 +50,7 @@ class Heat:
 
 def heat_of(ends: Sequence[EndResult]) -> Heat:
     """Of one host, over some trials."""
-    systems = [total for end in ends if isinstance(total := system(end.power), Total)]
+    systems = [total for end in ends if isinstance(total := power_of_system(end.power), Total)]
     fans = [thermal_result for end in ends for thermal_result in end.thermal if thermal_result.unit == "rpm"]
     return Heat(
         app_hz=_clock(ends, "app CPUs"),
@@ -84,18 +84,18 @@ def _clock(ends: Sequence[EndResult], name: str) -> float | None:
     return fmean(means) if means else None
 
 
-def is_told(end: EndResult) -> bool:
+def is_heat_known(end: EndResult) -> bool:
     """Whether anything is known beside watts."""
     return bool(end.thermal) or end.package_limit_w is not None or throttled(end) is not None
 
 
-def end_of(trial: Trial, host: str) -> EndResult | None:
+def end_of_host(trial: Trial, host: str) -> EndResult | None:
     """That of a host in a trial that was done: the first, where it is in several pairs."""
     ends = trial.ends if trial.status == "done" else ()
     return next((end for end in ends if end.host == host), None)
 
 
-def why_missing(name: str, ends: Sequence[EndResult]) -> str:
+def why_no_heat(name: str, ends: Sequence[EndResult]) -> str:
     """Why a field of :class:`Heat` is ``None``."""
     recorded = _RECORDED_WHY.get(name)
     if recorded is None:

@@ -46,7 +46,7 @@ class Refused:
     evidence: str
 
 
-def refused(readings: Sequence[Shown]) -> list[Refused]:
+def refused_scopes(readings: Sequence[Shown]) -> list[Refused]:
     """The scopes of one host that break what physics orders; the one that breaks most is the first."""
     refusals: list[Refused] = []
     sums = _sums(readings)

@@ -85,7 +85,9 @@ class PacketEnergy:
         return weighted
 
 
-def packet_energy(readings: Sequence[Reading], ports: float, header_bytes: float) -> PacketEnergy | Missing:
+def fit_packet_energy(
+    readings: Sequence[Reading], ports: float, header_bytes: float
+) -> PacketEnergy | Missing:
     """Both costs, or why they cannot be told."""
     by_size: dict[float, list[Reading]] = {}
     for reading in readings:

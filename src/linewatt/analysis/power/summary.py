@@ -90,8 +90,8 @@ def end_power(
     named = [end for _, end in ends if end.power or any(key.startswith("power.") for key in end.reasons)]
     if not named:
         return None
-    systems = _of_one_scope([power.system(end.power) for _, end in ends])
-    cpus = _of_one_scope([power.cpu(end.power) for _, end in ends])
+    systems = _of_one_scope([power.power_of_system(end.power) for _, end in ends])
+    cpus = _of_one_scope([power.power_of_cpus(end.power) for _, end in ends])
     of_trials = [
         EndOfTrial(rate(trial), system, cpu, value_or_none(ends_packets_per_s(trial)))
         for (trial, _), system, cpu in zip(ends, systems, cpus, strict=True)

@@ -47,7 +47,7 @@ SCOPE_WORDS = {
     "nic": "NIC",
     "other": "other",
 }
-WEIGHT: dict[Provenance, int] = {
+PROVENANCE_WEIGHT: dict[Provenance, int] = {
     "measured": 0,
     "corrected": 1,
     "datasheet": 2,
@@ -63,7 +63,11 @@ _KEPT: dict[tuple[int, tuple[str, ...]], tuple[tuple[PowerResult, ...], Total | 
 
 def least_sure(provenances: Iterable[Provenance | None]) -> Provenance | None:
     """The provenance of what is made of all of these; ``None`` where there are none."""
-    return max((provenance for provenance in provenances if provenance), key=WEIGHT.__getitem__, default=None)
+    return max(
+        (provenance for provenance in provenances if provenance),
+        key=PROVENANCE_WEIGHT.__getitem__,
+        default=None,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +107,7 @@ class Total:
     @property
     def idle_drift(self) -> str | None:
         """Why there is no one idle power to compare with: its windows differ by more than they should."""
-        return idle_drift(self.idle_windows_w, self.least_drift_w)
+        return idle_drift_of(self.idle_windows_w, self.least_drift_w)
 
     @property
     def least_drift_w(self) -> float:
@@ -111,7 +115,7 @@ class Total:
         return max(self.step_w, self.idle_apart_w)
 
 
-def idle_drift(windows_w: Sequence[float], step_w: float) -> str | None:
+def idle_drift_of(windows_w: Sequence[float], step_w: float) -> str | None:
     """How idle power, given in the order of time, differs by more than 5 % and ``step_w`` of its meter."""
     if len(windows_w) < 2:
         return None
@@ -123,34 +127,34 @@ def idle_drift(windows_w: Sequence[float], step_w: float) -> str | None:
     return f"idle was between {low_w:.1f} and {high_w:.1f} W in {len(windows_w)} windows"
 
 
-def system(power: Sequence[PowerResult]) -> Total | Missing:
+def power_of_system(power: Sequence[PowerResult]) -> Total | Missing:
     """The system's power, or why there is none."""
     return _first(tuple(power), SYSTEM_SCOPES, "no source of system power is named")
 
 
-def as_read(power: Sequence[PowerResult]) -> Total | None:
+def power_of_system_as_read(power: Sequence[PowerResult]) -> Total | None:
     """The system's power as its meter read it, where a calibration corrected it; else ``None``."""
-    corrected = system(power)
+    corrected = power_of_system(power)
     if not isinstance(corrected, Total):
         return None
     of_source = [result for result in power if result.source == corrected.source]
     if not any(result.is_corrected and result.channel in corrected.channels for result in of_source):
         return None
-    uncorrected = system_now([result for result in of_source if not result.is_corrected])
+    uncorrected = power_of_system_now([result for result in of_source if not result.is_corrected])
     return uncorrected if isinstance(uncorrected, Total) else None
 
 
-def system_now(power: Sequence[PowerResult]) -> Total | Missing:
+def power_of_system_now(power: Sequence[PowerResult]) -> Total | Missing:
     """The same of readings that nobody asks for again."""
     return _found(tuple(power), SYSTEM_SCOPES, "no source of system power is named")
 
 
-def cpu(power: Sequence[PowerResult]) -> Total | Missing:
+def power_of_cpus(power: Sequence[PowerResult]) -> Total | Missing:
     """The CPUs' power, or why there is none."""
     return _first(tuple(power), CPU_SCOPES, "no source of CPU power is named")
 
 
-def total(power: Sequence[PowerResult], scope: str) -> Total | Missing | None:
+def total_of_scope(power: Sequence[PowerResult], scope: str) -> Total | Missing | None:
     """All channels of one scope of the first source that has it; ``None`` when none has."""
     candidates = [result for result in power if result.scope.partition(":")[0] == scope]
     of_scope = [result for result in candidates if result.provenance != "estimate"] or candidates
@@ -266,7 +270,7 @@ def _found(power: tuple[PowerResult, ...], scopes: tuple[str, ...], why_none: st
             ),
             None,
         )
-        if scope is not None and (total_or_why := total(results, scope)) is not None:
+        if scope is not None and (total_or_why := total_of_scope(results, scope)) is not None:
             return total_or_why
     return Missing(why_none)
 
@@ -275,7 +279,7 @@ def is_refuted(results: Sequence[PowerResult], scope: str) -> bool:
     """Whether these supplies cannot be the system, by a reading of the whole host that has a number."""
     if scope not in ("psu-out", "psu-in"):
         return False
-    host_totals = (total(results, host_scope) for host_scope in WHOLE_SCOPES)
+    host_totals = (total_of_scope(results, host_scope) for host_scope in WHOLE_SCOPES)
     host_total = next((host for host in host_totals if isinstance(host, Total)), None)
     if host_total is None:
         return False

@@ -165,7 +165,7 @@ def _mean_and_squared_se(values: Sequence[float]) -> tuple[float, float]:
     return mean, math.fsum((value - mean) ** 2 for value in values) / (n - 1) / n
 
 
-def holm(ps: Sequence[float]) -> list[float]:
+def holm_adjusted(ps: Sequence[float]) -> list[float]:
     """Each p as if it were the only one looked at: S. Holm, Scand. J. Statistics 6 (1979) 65–70."""
     adjusted = [0.0] * len(ps)
     largest = 0.0

@@ -18,7 +18,7 @@ LOOKS = (10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RepeatRule:
     """A case stops once the CI half-width of its mean throughput is at most ``until_ratio`` × the mean.
 
     At the earliest after ``fewest`` runs, and after ``most`` trials whatever the interval is.
@@ -43,7 +43,7 @@ def half_width_ratio(values: Sequence[float]) -> float | None:
     return student(mean.mean, mean.sd, mean.n).half_width / mean.mean
 
 
-def met(values: Sequence[float], rule: Rule) -> bool:
+def met(values: Sequence[float], rule: RepeatRule) -> bool:
     """Whether runs are enough for a rule; asked at its looks only, where ``len(values)`` is one of them."""
     reach = half_width_ratio(values)
     return len(values) in rule.looks and reach is not None and reach <= rule.until_ratio
@@ -70,7 +70,7 @@ class Repeats:
     yet, as its turn comes later or all its trials fail, does not delay other cases. A failed trial is no run.
     """
 
-    def __init__(self, rule: Rule, cases: Iterable[Case], trials: Iterable[Trial] = ()) -> None:
+    def __init__(self, rule: RepeatRule, cases: Iterable[Case], trials: Iterable[Trial] = ()) -> None:
         self.rule = rule
         self._runs = {case: _Runs() for case in cases}
         self._groups: dict[Case, list[Case]] = {}
@@ -99,21 +99,23 @@ class Repeats:
         """Whether a case needs the trials that are planned for it."""
         return not self._runs[case].stopped
 
-    def outcome(self, case: Case) -> Outcome:
+    def outcome(self, case: Case) -> RepeatOutcome:
         """What became of a case so far."""
         runs = self._runs[case]
-        return Outcome(len(runs.values), runs.failed, half_width_ratio(runs.values), runs.stopped, self.rule)
+        return RepeatOutcome(
+            len(runs.values), runs.failed, half_width_ratio(runs.values), runs.stopped, self.rule
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RepeatOutcome:
     """How often a case ran, and how sure its mean is; ``half_width_ratio`` is None below two runs."""
 
     runs: int
     failed: int
     half_width_ratio: float | None
     stopped: bool
-    rule: Rule
+    rule: RepeatRule
 
     @property
     def why(self) -> str:

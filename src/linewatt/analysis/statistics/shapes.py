@@ -12,7 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from linewatt.analysis.statistics.steadiness import FEWEST, Slope, Step, chance, inflation, slope, step
+from linewatt.analysis.statistics.steadiness import (
+    FEWEST_INTERVALS,
+    SeriesStep,
+    Slope,
+    chance,
+    inflation,
+    slope,
+    step,
+)
 from linewatt.findings.steadiness import LOW_DEPTH_RATIO, MATTERING_RATIO, VISIBLE_CHANGE_RATIO
 
 if TYPE_CHECKING:
@@ -68,17 +76,17 @@ class Wave:
     mean: float
 
 
-Shape = Step | Segment | Lows | Wave | Slope
+SeriesShape = SeriesStep | Segment | Lows | Wave | Slope
 
 
-def shape(values: Sequence[float]) -> Shape | None:
+def find_shape(values: Sequence[float]) -> SeriesShape | None:
     """What is told of a series of equal intervals; ``None``: its noise explains it, or it is too short."""
     import numpy as np
 
     series = np.asarray(values, float)
-    if len(series) < FEWEST or series.mean() <= 0 or series.min() == series.max():
+    if len(series) < FEWEST_INTERVALS or series.mean() <= 0 or series.min() == series.max():
         return None
-    best: tuple[float, Shape] | None = None
+    best: tuple[float, SeriesShape] | None = None
     wave = _wave(series)
     for candidate in (_step(series), _segment(series), _lows(series, of_wave=wave is not None), wave):
         if candidate is not None and (best is None or candidate[0] * BETTER < best[0]):
@@ -86,13 +94,13 @@ def shape(values: Sequence[float]) -> Shape | None:
     return best[1] if best else slope(values)
 
 
-def effect_ratio(series_shape: Shape, length: int) -> float | None:
+def effect_ratio(series_shape: SeriesShape, length: int) -> float | None:
     """By what part the mean of ``length`` values differs from that of the longer part of a shape.
 
     Of a slope, from either end. ``None`` for an oscillation, which changes no mean, and of a level that is 0.
     """
     match series_shape:
-        case Step(at, first, last):
+        case SeriesStep(at, first, last):
             parts = (at, first), (length - at, last)
         case Segment(start, end, inside, outside):
             parts = (end - start, inside), (length - end + start, outside)
@@ -107,7 +115,7 @@ def effect_ratio(series_shape: Shape, length: int) -> float | None:
     return mean / level - 1 if level > 0 else None
 
 
-_Found = tuple[float, Shape] | None
+_Found = tuple[float, SeriesShape] | None
 """what a shape leaves over (sum of squares), and the shape"""
 
 
@@ -142,7 +150,9 @@ def _segment(series: np.ndarray[Any, Any]) -> _Found:
     if chance(change, 1 / len(inside) + 1 / len(outside), residuals, parameters=2) > SEGMENT_CHANCE:
         return None
     means = float(inside.mean()), float(outside.mean())
-    return residual_squares, Step(at, *means) if residual_squares == of_step else Segment(start, end, *means)
+    return residual_squares, SeriesStep(at, *means) if residual_squares == of_step else Segment(
+        start, end, *means
+    )
 
 
 def _furthest(series: np.ndarray[Any, Any], *, edges: bool) -> tuple[int, int]:

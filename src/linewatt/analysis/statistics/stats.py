@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from linewatt.analysis.statistics.student import critical_t
 
-LEVEL = 0.95
+CONFIDENCE_LEVEL = 0.95
 """of confidence intervals, each on its own"""
 BCA_FROM = 20
 """Runs from which a bootstrap covers what it says; at 5 it covers 83 % and Student's t 95 %."""
@@ -49,7 +49,7 @@ class Interval:
     low: float
     high: float
     method: Method
-    level: float = LEVEL
+    level: float = CONFIDENCE_LEVEL
 
     @property
     def half_width(self) -> float:
@@ -179,8 +179,8 @@ def runs_that_exclude(share: float, chance: float = 0.05) -> int:
 
 @cache
 def t_quantile(df: int) -> float:
-    """How many standard errors the interval at :data:`LEVEL` reaches, by degrees of freedom."""
-    return critical_t(1 - LEVEL, df)
+    """How many standard errors the interval at :data:`CONFIDENCE_LEVEL` reaches, by degrees of freedom."""
+    return critical_t(1 - CONFIDENCE_LEVEL, df)
 
 
 def _bca(values: Sequence[float]) -> Interval | None:

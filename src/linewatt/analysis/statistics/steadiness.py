@@ -23,7 +23,7 @@ from linewatt.findings.verdict import VISIBLE_DRIFT
 if TYPE_CHECKING:
     import numpy as np
 
-FEWEST = 10
+FEWEST_INTERVALS = 10
 """values below which no step or slope within a window is told"""
 FEWEST_FOR_ERROR = 5
 """values below which the error of their mean is not told"""
@@ -44,7 +44,7 @@ FIRST_CHANCE = 0.001
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SeriesStep:
     """From value number ``at`` (from 0) on the mean is ``after``, and before it ``before``."""
 
     at: int
@@ -65,7 +65,7 @@ class Slope:
     last: float
 
 
-def step(values: Sequence[float]) -> Step | None:
+def step(values: Sequence[float]) -> SeriesStep | None:
     """The clearest step in a series of equal intervals; ``None`` where its noise may have made it.
 
     Candidates are the change points of PELT (R. Killick et al., JASA 107 (2012) 1590–1598).
@@ -73,7 +73,7 @@ def step(values: Sequence[float]) -> Step | None:
     import numpy as np
 
     series = np.asarray(values, float)
-    if len(series) < FEWEST or series.mean() <= 0:
+    if len(series) < FEWEST_INTERVALS or series.mean() <= 0:
         return None
     tried = [(_chance(series, at), at) for at in _change_points(series)]
     if not tried:
@@ -82,7 +82,7 @@ def step(values: Sequence[float]) -> Step | None:
     before, after = float(series[:at].mean()), float(series[at:].mean())
     if likely > STEP_CHANCE or after <= 0 or abs(before / after - 1) < VISIBLE_CHANGE_RATIO:
         return None
-    return Step(int(at), before, after)
+    return SeriesStep(int(at), before, after)
 
 
 def slope(values: Sequence[float]) -> Slope | None:
@@ -91,7 +91,7 @@ def slope(values: Sequence[float]) -> Slope | None:
 
     series = np.asarray(values, float)
     n = len(series)
-    if n < FEWEST or series.mean() <= 0:
+    if n < FEWEST_INTERVALS or series.mean() <= 0:
         return None
     time = np.arange(n) - (n - 1) / 2
     rise = float(time @ series / (time @ time))
@@ -188,9 +188,9 @@ def standard_error(values: Sequence[float]) -> float | None:
     return math.sqrt(variance / n * inflation(deviations, parameters=1))
 
 
-def warm_up() -> None:
+def warm_up_change_points() -> None:
     """Search once, so that all that a search needs is loaded in good time and not between two loads."""
-    step([1.0] * FEWEST + [2.0] * FEWEST)
+    step([1.0] * FEWEST_INTERVALS + [2.0] * FEWEST_INTERVALS)
 
 
 def _change_points(series: np.ndarray[Any, Any]) -> list[int]:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import typer
 
-from linewatt.analysis.comparison.comparable import CODES
-from linewatt.analysis.comparison.compare import FAIL_ON, finding
-from linewatt.analysis.comparison.rows import METRICS, Options
+from linewatt.analysis.comparison.comparable import ALLOWED_CODES
+from linewatt.analysis.comparison.compare import FAIL_ON, exit_finding
+from linewatt.analysis.comparison.rows import METRICS_OF_ROWS, Options
 from linewatt.cli.actions.compared import CI, form_of, print_comparison
 from linewatt.cli.output import checked_target, print_csv, print_json, print_rich
 from linewatt.core.feature import FeatureOption
@@ -71,10 +71,10 @@ def compare_results(  # noqa: PLR0913  one parameter an option
                 raise InvalidInput(f"--{feature_option.word}: is of cases, and {run_kind.name}s have none")
             _compare_view(feature_option, loaded, by, hosts or base, target, as_json=as_json)
             return
-        allowed = chosen("--allow", allow, run_kind.codes if run_kind else CODES)
+        allowed = chosen("--allow", allow, run_kind.codes if run_kind else ALLOWED_CODES)
         options = Options(by, matters, metrics, allowed)
         outcome = compare_stored(loaded, options, hosts or base)
-        verdict = finding(outcome, named)
+        verdict = exit_finding(outcome, named)
         if target is not None:
             from linewatt.report.comparison.page import render_comparison_page
             from linewatt.report.printing.html import write_page
@@ -96,7 +96,7 @@ def chosen(option: str, words: Iterable[str] | None, choices: Iterable[str]) -> 
 
 
 def _metrics(words: list[str] | None) -> tuple[str, ...]:
-    return chosen("--metric", words, METRICS) or tuple(METRICS)
+    return chosen("--metric", words, METRICS_OF_ROWS) or tuple(METRICS_OF_ROWS)
 
 
 def _fail_on(words: list[str] | None, metrics: Sequence[str], *, two: bool) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
-from linewatt.analysis.power.totals import Total, system_now
+from linewatt.analysis.power.totals import Total, power_of_system_now
 from linewatt.engine.events import Placed, Watts
 from linewatt.engine.live.feed import Feed
 from linewatt.engine.measuring.ends import UNUSED
@@ -37,7 +37,7 @@ def watts_now(feeds: Iterable[Feed]) -> tuple[Watts, ...]:
     power: dict[str, list[PowerResult]] = {}
     for feed in feeds:
         power.setdefault(feed.host, []).extend(_readings(feed))
-    totals = ((host, system_now(results)) for host, results in power.items() if results)
+    totals = ((host, power_of_system_now(results)) for host, results in power.items() if results)
     return tuple(
         Watts(host, total.power_w, total.provenance, total.scope)
         for host, total in totals

@@ -7,7 +7,7 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 
-from linewatt.analysis.power.order import Refused, Shown, refused
+from linewatt.analysis.power.order import Refused, Shown, refused_scopes
 from linewatt.engine import events
 from linewatt.engine.live.feed import LiveFeed
 from linewatt.engine.live.meters import MeterFeed
@@ -53,7 +53,7 @@ def _contradictions(feeds: Iterable[LiveFeed]) -> Iterator[tuple[str, Refused]]:
                 first_reading = Shown(feed.source, channel.name, channel.scope, value)
                 shown.setdefault(feed.host, []).append(first_reading)
     for host, readings in shown.items():
-        yield from ((host, refusal) for refusal in refused(readings))
+        yield from ((host, refusal) for refusal in refused_scopes(readings))
 
 
 class Restarts:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from linewatt.analysis.cases.totals import totals, whole_sum, withholds_throughput
+from linewatt.analysis.cases.totals import totals_of_instances, whole_sum, withholds_throughput
 from linewatt.analysis.statistics.steadiness import standard_error
 from linewatt.engine.live import sockets
 from linewatt.engine.live.feed import Reading
@@ -210,7 +210,7 @@ def trial_of(cut: Cut, overhead_s: float | None, checks: Sequence[Check] | None 
         status="done",
         started_s=run.started_s,
         window=cut.window,
-        **totals(instances),
+        **totals_of_instances(instances),
         throughput_se_bps=standard_error(total_rates([run.receiver for run in cut.runs], cut.window)),
         target_bps=run.target_bps,
         line_goodput_bps=run.line_goodput_bps,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from linewatt.analysis.power.energy import Energy, Meter, from_power, from_total
+from linewatt.analysis.power.energy import Energy, Meter, energy_from_power, energy_from_total
 from linewatt.analysis.power.meters import interval_s
 from linewatt.engine.live.feed import Reading
 from linewatt.missing import Missing
@@ -85,7 +85,7 @@ def _result(
     energy_or_reason = (
         _counted(values, channel, window, meter)
         if channel.unit == "J"
-        else from_power(values, window, meter, load)
+        else energy_from_power(values, window, meter, load)
     )
     energy = energy_or_reason if isinstance(energy_or_reason, Energy) else None
     return PowerResult(
@@ -122,7 +122,7 @@ def _counted(
         return Missing(
             f"its total would make {power_w:.3g} W, which no host draws: it was reset, or scale is wrong"
         )
-    return from_total(values, window, meter, delta.value)
+    return energy_from_total(values, window, meter, delta.value)
 
 
 def _why(reading: Reading, channel: str, energy_or_reason: Energy | Missing) -> str | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from linewatt.analysis.power.order import PARTS, refused
+from linewatt.analysis.power.order import PARTS, refused_scopes
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.engine.readiness.readiness import CONTROLLER, Check, HostAnswer, PowerAnswer, Status
 from linewatt.engine.undo.leftover import Leftover
@@ -232,7 +232,7 @@ def power(answers: Iterable[PowerAnswer]) -> Iterator[Check]:
     yield from _sources(answers)
     for host in dict.fromkeys(answer.host for answer in answers):
         shown = [reading for answer in answers if answer.host == host for reading in answer.shown]
-        for refusal in refused(shown):
+        for refusal in refused_scopes(shown):
             what = refusal.scope if refusal.scope == PARTS else SCOPE_WORDS[refusal.scope]
             yield Check(
                 host,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Generic, TypeVar
 
-from linewatt.analysis.methods import why
+from linewatt.analysis.methods import why_figure_differs
 from linewatt.model import METHOD, Trial
 
 A = TypeVar("A")
@@ -88,7 +88,7 @@ def changes(
             continue  # not recorded then, not known now
         if was_recorded and figure in now and _same(then[figure], now[figure]):
             continue
-        words = why(figure, method, METHOD) if was_recorded else "not made before"
+        words = why_figure_differs(figure, method, METHOD) if was_recorded else "not made before"
         words = LEARNED if figure.startswith(tuple(learned)) else words
         yield Change(number, figure, then.get(figure), now.get(figure), words, is_new=not was_recorded)
 

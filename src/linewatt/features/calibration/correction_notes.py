@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from linewatt.analysis.power.totals import Total, as_read, system
+from linewatt.analysis.power.totals import Total, power_of_system, power_of_system_as_read
 from linewatt.declare import Schema, listing
 from linewatt.features.calibration.correction import correction
 from linewatt.features.calibration.documents import Calibration
@@ -44,7 +44,7 @@ def corrected_cases(trials: Iterable[Trial], host: str, source: str) -> list[Cor
 
 
 def _both(end: EndResult, source: str) -> tuple[float, float, float | None] | None:
-    total, read = system(end.power), as_read(end.power)
+    total, read = power_of_system(end.power), power_of_system_as_read(end.power)
     if not isinstance(total, Total) or read is None or total.source != source:
         return None
     return total.power_w, read.power_w, total.uncertainty_w

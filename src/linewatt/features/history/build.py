@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from linewatt.analysis.comparison.points import Series, Surroundings, series_of_cases, series_of_tasks
-from linewatt.analysis.comparison.rows import METRICS, OF_CASES
+from linewatt.analysis.comparison.rows import METRICS_OF_ROWS, OF_CASES
 from linewatt.analysis.comparison.side import Side
 from linewatt.analysis.metrics.metric import Response
 from linewatt.errors import StoreError
@@ -46,7 +46,7 @@ def history_of(
     series: list[Series] = []
     left_out: dict[str, str] = {}
     for metric in metrics:
-        for response in METRICS[metric]:
+        for response in METRICS_OF_ROWS[metric]:
             if response in OF_CASES:
                 series += series_of_cases(sides, response, is_wanted, with_shared)
         for kind in result_kinds():

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from linewatt.analysis.comparison.differences import Difference
-from linewatt.analysis.comparison.verdicts import signed, unit_of_change
+from linewatt.analysis.comparison.verdicts import signed_change, unit_of_change
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.features.history.courses import Change, Course, Label, Unlike
@@ -123,7 +123,7 @@ def shown_labels(course: Course) -> list[Label]:
 
 def format_deviation(outlier: Unlike, course: Course) -> str:
     """``−40.0 %``: how far an outlier is from the results around it."""
-    return f"{signed(outlier.change, course.response)} {unit_of_change(course.response)}"
+    return f"{signed_change(outlier.change, course.response)} {unit_of_change(course.response)}"
 
 
 def format_facts(differences: Sequence[Difference]) -> str:

@@ -25,7 +25,13 @@ from linewatt.analysis.comparison.points import (
     series_of_tasks,
 )
 from linewatt.analysis.comparison.side import Side, Task
-from linewatt.analysis.comparison.verdicts import COMPARISON, Verdict, amount, factor, verdicts
+from linewatt.analysis.comparison.verdicts import (
+    COMPARISON,
+    Verdict,
+    least_factor,
+    response_amount,
+    verdicts_of_family,
+)
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.statistics.contrasts import Contrast
 from linewatt.features.history import steps
@@ -222,7 +228,7 @@ def _change_of(gap: float, response: Response) -> float:
 def _verdict(response: Response, contrast: Contrast, testable: int, matters: float | None) -> Verdict:
     """Verdict by the rules of a comparison; ``p`` is of this course, ``p_holm`` over all courses."""
     among = replace(contrast, tested_p=min(1.0, contrast.p * testable))
-    (verdict,) = verdicts(response, [among], matters, COMPARISON)
+    (verdict,) = verdicts_of_family(response, [among], matters, COMPARISON)
     change = verdict.change
     return verdict if change is None else replace(verdict, change=replace(change, p=contrast.p))
 
@@ -276,7 +282,7 @@ def _with_standing(course: Course, matters: float | None) -> tuple[Change, ...]:
     for number, change in enumerate(course.changes):
         gap = levels[-1][2] - levels[number][2]
         size = _change_of(gap, response)
-        still = abs(size) > factor(response, matters) and (size < 0) == response.higher_is_better
+        still = abs(size) > least_factor(response, matters) and (size < 0) == response.higher_is_better
         doubts = {code for level in levels[number : number + 2] for code in _shared_doubts(course, level)}
         is_still_worse = still and change.verdict.kind == "worse"
         changes.append(replace(change, stands=is_still_worse, doubts=tuple(sorted(doubts))))
@@ -311,8 +317,8 @@ def _summary(course: Course, visible: float, matters: float | None) -> str:
     counted = _format_count(course, 0).strip(" ()")
     if visible >= 1:
         return f"no change found over {counted}, which differ too much to show one{_format_newest(course)}"
-    smallest = max(math.expm1(visible) if response.relative else visible, factor(response, matters))
-    shown = f"a lasting one of {amount(response, smallest)} would most likely have been found"
+    smallest = max(math.expm1(visible) if response.relative else visible, least_factor(response, matters))
+    shown = f"a lasting one of {response_amount(response, smallest)} would most likely have been found"
     return f"no change found over {counted}; {shown}{_format_newest(course)}"
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from jinja2 import Environment
 
 from linewatt import __version__
-from linewatt.analysis.comparison.verdicts import signed, unit_of_change
+from linewatt.analysis.comparison.verdicts import signed_change, unit_of_change
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.features.history import course_chart as chart
@@ -215,5 +215,5 @@ def _level_rows(named: NamedCourse) -> Iterator[Row]:
         yield {"kind": "level", "x": first - 0.4, "x2": last + 0.4, "value": value}
         change = changes[first].verdict.change if first in changes else None
         if change is not None:
-            text = f"{signed(change.value, course.response)} {unit_of_change(course.response)}"
+            text = f"{signed_change(change.value, course.response)} {unit_of_change(course.response)}"
             yield {"kind": "step", "x": first - 0.4, "value": value, "text": text}

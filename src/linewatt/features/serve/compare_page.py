@@ -13,9 +13,9 @@ from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
 
-from linewatt.analysis.comparison.compare import Comparison, finding
+from linewatt.analysis.comparison.compare import Comparison, exit_finding
 from linewatt.analysis.comparison.matching import known_properties, levels_of
-from linewatt.analysis.comparison.rows import METRICS, Options
+from linewatt.analysis.comparison.rows import METRICS_OF_ROWS, Options
 from linewatt.errors import InvalidInput, LinewattError
 from linewatt.features.serve.pages import rendered, templates
 from linewatt.features.serve.report_frame import ReportFrame, in_frame
@@ -99,7 +99,7 @@ def _compare(paths: Sequence[Path], criteria: Criteria) -> Comparison:
     with reading_results(*paths):
         if compared_by_kind([[path] for path in paths], plain=True):
             raise InvalidInput("published means are compared by 'linewatt compare', not on a page")
-        options = Options(by or None, _parse_ratio(factor), tuple(METRICS), ())
+        options = Options(by or None, _parse_ratio(factor), tuple(METRICS_OF_ROWS), ())
         return compare_stored([[(path, kept_side(path))] for path in paths], options, base or None)
 
 
@@ -117,7 +117,7 @@ def two_page(paths: Sequence[Path], criteria: Criteria) -> Body:
     )
     with in_frame(ReportFrame(navigation=navigation)):
         page = render_comparison_page(
-            comparison, finding(comparison, _SLOWER if len(paths) == 2 else ()), pages=templates()
+            comparison, exit_finding(comparison, _SLOWER if len(paths) == 2 else ()), pages=templates()
         )
     return Body(page.encode(), "text/html")
 
@@ -141,7 +141,7 @@ def _row_of_comparison(first: Path, later: Path, criteria: Criteria) -> Comparis
     query = urlencode({"a": first.name, "b": later.name})
     try:
         comparison = _compare((first, later), criteria)
-        screen = first_screen_of_comparison(comparison, finding(comparison, _SLOWER))
+        screen = first_screen_of_comparison(comparison, exit_finding(comparison, _SLOWER))
         words, failed = (screen.sentence or screen.trust or "nothing to compare"), False
     except LinewattError as error:
         words, failed = str(error), True

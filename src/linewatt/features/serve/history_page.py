@@ -11,7 +11,7 @@ from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from linewatt.analysis.comparison.rows import METRICS
+from linewatt.analysis.comparison.rows import METRICS_OF_ROWS
 from linewatt.errors import InvalidInput
 from linewatt.features.history.build import history_of
 from linewatt.features.history.page import render
@@ -35,8 +35,8 @@ async def history(request: Request) -> Response:
     query = request.query_params
     ids = tuple(query.getlist("id"))
     filters = {name: query.get(name, "").strip() for name in ("metric", "test", "case", "since", "factor")}
-    if filters["metric"] and filters["metric"] not in METRICS:
-        raise InvalidInput(f"metric={filters['metric'][:40]!r}: must be one of {', '.join(METRICS)}")
+    if filters["metric"] and filters["metric"] not in METRICS_OF_ROWS:
+        raise InvalidInput(f"metric={filters['metric'][:40]!r}: must be one of {', '.join(METRICS_OF_ROWS)}")
     factor = parse_factor(filters["factor"]) if filters["factor"] else None
     seen = await run_in_threadpool(site.cases.now, _PATIENCE_S)
     if seen.unread or not seen.rows:
@@ -72,7 +72,9 @@ def history_page(
         case_history = history_of(results, loaded, metrics, case, test, factor, damaged)
     tests = sorted({case.case.test for _, recorded in loaded for case in recorded.cases})
     navigation = Markup(  # noqa: S704  our own template
-        rendered("history_filters.html.j2", asked=filters, metrics=list(METRICS), tests=tests, ids=ids)
+        rendered(
+            "history_filters.html.j2", asked=filters, metrics=list(METRICS_OF_ROWS), tests=tests, ids=ids
+        )
     )
     with in_frame(ReportFrame(navigation=navigation)):
         return Body(render(case_history, templates()).encode(), "text/html")

@@ -11,8 +11,14 @@ from pydantic import TypeAdapter
 
 from linewatt.analysis.cases.responses import THROUGHPUT
 from linewatt.analysis.cases.summary import summarise
-from linewatt.analysis.comparison.effects import GroupEffects, ResponseEffects, Setting, best_doubts, effects
-from linewatt.analysis.findings import gather
+from linewatt.analysis.comparison.effects import (
+    GroupEffects,
+    ResponseEffects,
+    Setting,
+    best_doubts,
+    group_effects,
+)
+from linewatt.analysis.findings import gather_findings
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.feature_keys import stored_values
 from linewatt.campaign.feature_load import planning_of
@@ -44,7 +50,7 @@ def resolved(campaign: Campaign, results: Path, stored_best: Mapping[str, Any] |
         raise InvalidInput(f"{campaign.path}: best_of: {error}") from error
     written = result.manifest.asked
     levels = {name: tuple(factor_levels) for name, factor_levels in written.factors.items()}
-    groups = effects(trials, levels, written.design or "one-at-a-time")
+    groups = group_effects(trials, levels, written.design or "one-at-a-time")
     group, throughput_effects = _throughput(groups, result.id)
     setting, words = _best(group, throughput_effects, result.id)
     _same_load(campaign, group, result.id)
@@ -112,7 +118,7 @@ def _notes(result: read.Result, setting: Setting, by_hand: Sequence[str]) -> Ite
 
 def _doubts(result: read.Result, setting: Setting) -> Iterator[str]:
     """What makes the throughput of the best setting doubtful, and that of what it was compared with."""
-    findings = gather(result.trials, summarise(result.trials))
+    findings = gather_findings(result.trials, summarise(result.trials))
     codes: dict[Setting, set[str]] = {}
     for case in dict.fromkeys(trial.case for trial in result.trials if trial.case.factors):
         codes.setdefault(case.factors, set()).update(findings.doubts(case, "throughput"))

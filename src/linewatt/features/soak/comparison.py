@@ -21,7 +21,7 @@ from linewatt.analysis.comparison.comparable import (
 )
 from linewatt.analysis.comparison.obstacle import Obstacle
 from linewatt.analysis.comparison.side import Quantity, Side
-from linewatt.analysis.comparison.single_runs import listed
+from linewatt.analysis.comparison.single_runs import first_names
 from linewatt.declare import BOOLEAN, NUMBER, TEXT, Keys, said
 from linewatt.features.soak.job import ASKED, DOCUMENT_KEYS, Job, job_of
 from linewatt.features.soak.metrics import CLIENT_CPU, FOLLOWED, RESPONSES
@@ -148,7 +148,7 @@ def _offloads(sides: Sides) -> Iterator[Obstacle]:
         for words in offloads_differ(sides, _features(sides[0], base), _features(sides[1], theirs)):
             hosts_by_words.setdefault(words, []).append(base)
     for words, hosts in hosts_by_words.items():
-        yield Obstacle("offloads", f"offloads of {listed(hosts)}: {words}")
+        yield Obstacle("offloads", f"offloads of {first_names(hosts)}: {words}")
 
 
 def _features(side: Side, host: str) -> dict[str, str]:
@@ -190,4 +190,4 @@ def _accounting(sides: Sides) -> Iterator[Obstacle]:
             if words and (base == server) == is_server:
                 hosts_by_words.setdefault(words, []).append(base)
         for words, hosts in hosts_by_words.items():
-            yield Obstacle("accounting", f"CPU accounting of {listed(hosts)} {words}", (name,))
+            yield Obstacle("accounting", f"CPU accounting of {first_names(hosts)} {words}", (name,))

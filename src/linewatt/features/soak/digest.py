@@ -375,7 +375,7 @@ class Soak:
                 )
             )
             read_s[series_info.source, series_info.channel] = lasted_s
-        total = power.system(results)
+        total = power.power_of_system(results)
         if isinstance(total, Missing):
             return HostPower(host, None, total.reason, self._covered(max(read_s.values())))
         least_s = min(read_s[total.source, channel] for channel in total.channels)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linewatt.analysis.findings import Findings, gather
+from linewatt.analysis.findings import Findings, gather_findings
 from linewatt.analysis.flags.case import exceeded_flags
 from linewatt.analysis.flags.hosts import not_ready_flags
 from linewatt.analysis.statistics.rate_agreement import rate_disagrees
@@ -27,7 +27,7 @@ _COVERED = 0.99
 
 def findings(soak: Soak) -> Findings:
     """The same, each told once at its scope."""
-    return gather((), (), flags(soak))
+    return gather_findings((), (), flags(soak))
 
 
 def flags(soak: Soak) -> tuple[Flag, ...]:

@@ -29,11 +29,11 @@ def _less(name: str, title: str, shown: Unit, group: str, *, is_share: bool = Fa
     return Metric(name, title, title, (shown,), response=compares)
 
 
-_TIME = Unit("ms", lambda seconds: 1e3 * seconds, unit.significant(3))
-_PER_S = Unit("per s", unit.same, unit.significant(4))
-_CORES = Unit("cores", unit.same, format_significant)
-_CPU = Unit("CPU-s/Gbit", unit.same, format_significant)
-J_PER_GB = Unit("J/GB", unit.same, unit.significant(3))
+_TIME = Unit("ms", lambda seconds: 1e3 * seconds, unit.significant_digits(3))
+_PER_S = Unit("per s", unit.unscaled, unit.significant_digits(4))
+_CORES = Unit("cores", unit.unscaled, format_significant)
+_CPU = Unit("CPU-s/Gbit", unit.unscaled, format_significant)
+J_PER_GB = Unit("J/GB", unit.unscaled, unit.significant_digits(3))
 _SHARE = Unit("%", unit.PERCENT.from_si, format_significant)
 _A_DAY = Unit("% a day", unit.PERCENT.from_si, lambda percent: f"{percent:+.2f}".replace("-", "−"))
 

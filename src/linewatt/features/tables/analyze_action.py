@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from linewatt.analysis.cases.analyse import Analysis, analyse, document, knee_words
+from linewatt.analysis.cases.analyse import Analysis, analyse_series, analysis_document, knee_words
 from linewatt.analysis.cases.summary import summarise
 from linewatt.cli.output import print_json, print_rich, say
 from linewatt.cli.table_or_result import is_table, stored_result
@@ -34,7 +34,7 @@ def print_analysis(*, table_or_id: str, results: Path, as_json: bool) -> None:
         with stored_result(results, table_or_id) as result:
             analyses = _of_stored(result)
     if as_json:
-        print_json(document(analyses, SCHEMA_VERSION))
+        print_json(analysis_document(analyses, SCHEMA_VERSION))
     else:
         print_rich(lambda _: _rendered(analyses))
 
@@ -44,7 +44,7 @@ def _of_table(table_name: str) -> list[Analysis]:
     for line in lines:
         say(f"warning: {line}")
     return [
-        analyse(
+        analyse_series(
             test_and_factors(series.summaries[0].case),
             series.summaries,
             {
@@ -61,7 +61,7 @@ def _of_stored(result: Result) -> list[Analysis]:
     if result.is_soak:
         raise InvalidInput(f"{result.id}: a soak is one load, no series of cases; 'linewatt show' tells it")
     analyses = [
-        analyse(series.title, series.summaries)
+        analyse_series(series.title, series.summaries)
         for group in digest_of(result).groups
         for series in group.series
     ]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from linewatt.analysis.metrics.unit import significant
+from linewatt.analysis.metrics.unit import significant_digits
 from linewatt.analysis.power.components import Breakdown
 from linewatt.analysis.power.packet_energy import PacketEnergy
 from linewatt.delimited import parse_number
@@ -22,7 +22,7 @@ BESIDE = ("kernel", "network", "os")
 """columns whose levels stand side by side in one panel"""
 MOST_ROWS, MOST_BARS, MOST_PARTS = 24, 60, 40
 """that are drawn; the tables have all"""
-_SHORT = significant(3)
+_SHORT = significant_digits(3)
 _COST = {"cpu_pct_per_mbps": "% per Mbps", "cpu_pct_per_gbps": "% per Gbps"}
 _IDLE = "idle"
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from linewatt.analysis.metrics.unit import significant
+from linewatt.analysis.metrics.unit import significant_digits
 from linewatt.analysis.statistics.contrasts import ALPHA
 from linewatt.declare import FLAT, Schema
 from linewatt.errors import InvalidInput
@@ -27,7 +27,7 @@ from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, text_c
 from linewatt.store.read import load_manifest, load_result
 from linewatt.units import MISSING, first_of
 
-_SHORT = significant(3)
+_SHORT = significant_digits(3)
 _MOST_ALONE = 6
 _WORDS: dict[Kind, str] = {
     "higher": "B is higher",

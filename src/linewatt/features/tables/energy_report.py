@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from linewatt.analysis.findings import Findings, Sighting, gather
+from linewatt.analysis.findings import Findings, Sighting, gather_findings
 from linewatt.analysis.flags.meters import meter_flags
-from linewatt.analysis.power.energy_fit import BASE, BIT, PACKET, EnergyFit, Figure, Kind
+from linewatt.analysis.power.energy_fit import BASE_POWER, BIT_ENERGY, PACKET_ENERGY, EnergyFit, Figure, Kind
 from linewatt.analysis.power.energy_rows import EndEnergy, end_energies
 from linewatt.analysis.power.idle_drift import IdleDrift
 from linewatt.analysis.power.totals import SCOPE_WORDS
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 SCHEMA_VERSION = 1
-SHOWN = (BIT, PACKET, BASE)
+SHOWN = (BIT_ENERGY, PACKET_ENERGY, BASE_POWER)
 MOST_DIGITS = 6
 """of a value, however narrow its CI"""
 _VARIED = ("test", "rate_bps", "load_level")
@@ -66,10 +66,12 @@ def of_result(result: Result) -> list[Fitted]:
         (end for end in all_ends if end.fit.rows or end.has_meter), key=lambda end: not end.fit.rows
     )
     if not any(end.fit.rows for end in ends):
-        why = next((end.fit.figures[BIT.key].reason for end in (*ends, *all_ends)), "it has no UDP trials")
+        why = next(
+            (end.fit.figures[BIT_ENERGY.key].reason for end in (*ends, *all_ends)), "it has no UDP trials"
+        )
         raise InvalidInput(f"{result.id}: no end has both traffic and watts: {why}")
     names = case_names([end.case for end in ends])
-    findings = gather(result.trials, (), meter_flags(result.meters, result.idle, result.trials))
+    findings = gather_findings(result.trials, (), meter_flags(result.meters, result.idle, result.trials))
     return [
         Fitted(f"{end.role} {end.host} · {names[end.case]}", end.fit, end, _doubts(end, findings))
         for end in ends

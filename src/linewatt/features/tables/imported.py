@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, get_args
 
-from linewatt.analysis.cases.shares import SHARES
+from linewatt.analysis.cases.shares import CPU_SHARES
 from linewatt.analysis.power.totals import SYSTEM_SCOPES
 from linewatt.delimited import Row, Table, quoted
 from linewatt.errors import InvalidInput
@@ -39,7 +39,7 @@ REQUIRED = ("test", "receiver", "sender", "host", "role", "throughput", "through
 OPTIONAL = ("network", "kernel", "instances", "direction", "family", "repetition")
 POWER = ("power_w", "idle_w", "power_scope", "power_provenance")
 PARTS = ("app", "irq")
-_GIVEN = tuple(name for name in SHARES if name != "other")
+_GIVEN = tuple(name for name in CPU_SHARES if name != "other")
 SHARE_COLUMNS = tuple(f"{part}_cpu_{name}_pct" for part in PARTS for name in _GIVEN)
 RECOGNISED = (*REQUIRED, *OPTIONAL, *POWER, *SHARE_COLUMNS)
 

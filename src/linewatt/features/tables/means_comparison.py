@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from linewatt.analysis.comparison.verdicts import MATTERS_RATIO
-from linewatt.analysis.statistics.contrasts import ALPHA, holm
-from linewatt.analysis.statistics.stats import LEVEL
+from linewatt.analysis.statistics.contrasts import ALPHA, holm_adjusted
+from linewatt.analysis.statistics.stats import CONFIDENCE_LEVEL
 from linewatt.analysis.statistics.student import critical_t, two_sided_p
 from linewatt.features.tables.published import Mean, MeanRow, Means
 
@@ -143,11 +143,11 @@ def _welch(difference: float, a: tuple[float, int], b: tuple[float, int]) -> tup
     degrees = sum(errors) ** 2 / sum(
         error * error / (n - 1) for error, (_, n) in zip(errors, (a, b), strict=True)
     )
-    reach = error * critical_t(1 - LEVEL, degrees)
+    reach = error * critical_t(1 - CONFIDENCE_LEVEL, degrees)
     return difference - reach, difference + reach, two_sided_p(difference / error, degrees)
 
 
 def _among_all(changes: Sequence[MeanChange]) -> Iterator[MeanChange]:
-    adjusted = iter(holm([change.p for change in changes if change.p is not None]))
+    adjusted = iter(holm_adjusted([change.p for change in changes if change.p is not None]))
     for change in changes:
         yield change if change.p is None else replace(change, p_holm=next(adjusted))

@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from linewatt.analysis.metrics.unit import significant
+from linewatt.analysis.metrics.unit import significant_digits
 from linewatt.features.tables.charts import parts_of
 from linewatt.features.tables.published import Mean, MeanRow, Means
 from linewatt.report.series import plural
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, text_cells
 from linewatt.units import MISSING
 
-_FOUR = significant(4)
+_FOUR = significant_digits(4)
 _EMPTY = "the cell is empty in the imported table"
 _NOT_DERIVED = Note("absence", "derived: does not apply to that row, or the table does not say enough")
 

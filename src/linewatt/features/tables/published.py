@@ -13,8 +13,8 @@ from typing import get_args
 
 from linewatt.analysis.power import energy_design
 from linewatt.analysis.power.components import Part
-from linewatt.analysis.power.energy_fit import BASE, EnergyFit, energy_fit
-from linewatt.analysis.power.packet_energy import PacketEnergy, Reading, packet_energy
+from linewatt.analysis.power.energy_fit import BASE_POWER, EnergyFit, fit_energy
+from linewatt.analysis.power.packet_energy import PacketEnergy, Reading, fit_packet_energy
 from linewatt.delimited import Row, Table, TableWarning, is_figure, parse_number
 from linewatt.errors import InvalidInput
 from linewatt.features.tables import inputs
@@ -148,7 +148,7 @@ def _packet_power(read: Sequence[tuple[float, float, Reading]], table: Table, so
         )
     ports, header = boxes.pop()
     readings = tuple(reading for _, _, reading in read)
-    energy = packet_energy(readings, ports, header)
+    energy = fit_packet_energy(readings, ports, header)
     model, reason = (None, energy.reason) if isinstance(energy, Missing) else (energy, None)
     return PacketPower(readings, model, reason, _unread(table, PACKET_POWER_COLUMNS), ports, header)
 
@@ -190,7 +190,7 @@ def packet_energy_fit(table: Table, source: str) -> EnergyFit:
         for reading, name in zip(power.readings, names, strict=True)
     ]
     published = power.model if power.reason is None else Missing(power.reason)
-    fit = energy_fit(rows, step_w, published)
+    fit = fit_energy(rows, step_w, published)
     fit = fit.warned(*_units_doubt(power.readings, fit))
     if not unread:
         return fit
@@ -205,7 +205,7 @@ def _units_doubt(readings: Sequence[Reading], fit: EnergyFit) -> Iterator[str]:
     if most_bps > MOST_PORT_BPS:
         yield f"{format_rate(most_bps)} on one port is more than any has: is rate_gbps in Mbit/s?"
     least_w = min(reading.power_w for reading in readings)
-    base_w = fit.figures[BASE.key].value
+    base_w = fit.figures[BASE_POWER.key].value
     if (least_w if base_w is None else base_w) < LEAST_DEVICE_W:
         what = "power without traffic" if base_w is not None else "the least power"
         yield f"{what} is below {LEAST_DEVICE_W:g} W: is power_w in kW, or without idle?"

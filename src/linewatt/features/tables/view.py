@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from linewatt.analysis.metrics.unit import significant
+from linewatt.analysis.metrics.unit import significant_digits
 from linewatt.analysis.power.packet_energy import PacketEnergy
 from linewatt.declare import Keys, keys_of
 from linewatt.delimited import Table as RawTable
@@ -33,7 +33,7 @@ from linewatt.store.read import Result
 from linewatt.units import MISSING
 
 T = TypeVar("T")
-_TWO, _FOUR = significant(2), significant(4)
+_TWO, _FOUR = significant_digits(2), significant_digits(4)
 
 
 @dataclass(frozen=True, slots=True)

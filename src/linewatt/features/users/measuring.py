@@ -163,7 +163,7 @@ def users_series(run: TrialRun) -> Iterator[Series]:
 
 def users_throughput(rates: Sequence[float], window: Window) -> list[Flag]:
     """What the reports of all users say together. Few low intervals are no event: files end, users think."""
-    shape = shapes.shape(rates)
+    shape = shapes.find_shape(rates)
     return [] if isinstance(shape, shapes.Lows) else of_shape(shape, len(rates), window)
 
 

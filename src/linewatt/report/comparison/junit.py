@@ -12,7 +12,7 @@ import re
 import xml.etree.ElementTree as ET  # writes, and reads nothing
 from collections.abc import Sequence
 
-from linewatt.analysis.comparison.compare import Comparison, Finding, asked_for
+from linewatt.analysis.comparison.compare import Comparison, Finding, responses_asked_for
 from linewatt.foreign import one_line
 from linewatt.report.comparison.remarks import difference_lines, heading, lab_words, names_of_cases
 from linewatt.report.comparison.tables import Line, ResponseTable, tables
@@ -24,7 +24,7 @@ _NO_SIGN_OF_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010f
 
 def render_junit(comparison: Comparison, verdict: Finding, fail_on: Sequence[str]) -> str:
     """The document. Nothing was timed for it, so that it has no times."""
-    groups = asked_for(fail_on)
+    groups = responses_asked_for(fail_on)
     tests = [_test(table, line, groups) for table in tables(comparison) for line in table.lines]
     tests += _unmatched(comparison)
     if not tests:

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from jinja2 import Environment
 
 from linewatt import __version__
-from linewatt.analysis.comparison.compare import Comparison, Finding, compare, finding
+from linewatt.analysis.comparison.compare import Comparison, Finding, compare_sides, exit_finding
 from linewatt.analysis.comparison.matching import Matching, Side
-from linewatt.analysis.comparison.rows import METRICS, Options
+from linewatt.analysis.comparison.rows import METRICS_OF_ROWS, Options
 from linewatt.report.charts import forest, specs
 from linewatt.report.charts.data import Row
 from linewatt.report.charts.figure import DrawnFigure, Figure, draw_figures
@@ -50,8 +50,8 @@ def comparison_page_with_section(
     a: Side, b: Side, matching: Matching, by: str | None, section: Section
 ) -> str:
     """What was measured on both sides, and below it what a feature says of them."""
-    comparison = compare(a, b, matching, Options(by, None, tuple(METRICS), ()))
-    return render_comparison_page(comparison, finding(comparison, ()), section)
+    comparison = compare_sides(a, b, matching, Options(by, None, tuple(METRICS_OF_ROWS), ()))
+    return render_comparison_page(comparison, exit_finding(comparison, ()), section)
 
 
 def _verdicts(comparison: Comparison) -> Iterator[Section]:

@@ -10,8 +10,8 @@ from linewatt.analysis.comparison.compare import Comparison
 from linewatt.analysis.comparison.differences import Difference
 from linewatt.analysis.comparison.matching import Match
 from linewatt.analysis.comparison.side import Side, Task
-from linewatt.analysis.comparison.single_runs import advice
-from linewatt.analysis.comparison.verdicts import amount
+from linewatt.analysis.comparison.single_runs import advice_on_single_runs
+from linewatt.analysis.comparison.verdicts import response_amount
 from linewatt.model import Case
 from linewatt.records import Host
 from linewatt.report.printing.export import when
@@ -223,10 +223,10 @@ def factor_words(comparison: Comparison) -> str:
     if not comparison.responses:
         return ""
     matters = comparison.options.matters
-    limit = amount(comparison.responses[0], 0.01 if matters is None else matters)
+    limit = response_amount(comparison.responses[0], 0.01 if matters is None else matters)
     sentence = (
         "A change counts when it is beyond chance (p after Holm over all rows of the comparison and "
         f"permutation p both below 0.05) and beyond {limit} (0.1 points of loss)."
     )
     run = comparison.base.single_run
-    return sentence if run is None else f"{sentence} {advice(run.kind)}"
+    return sentence if run is None else f"{sentence} {advice_on_single_runs(run.kind)}"

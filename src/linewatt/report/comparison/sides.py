@@ -10,8 +10,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from linewatt.analysis.comparison.case_runs import CaseRuns, by_case
-from linewatt.analysis.comparison.differences import digest
+from linewatt.analysis.comparison.case_runs import CaseRuns, runs_by_case
+from linewatt.analysis.comparison.differences import digest_of_side
 from linewatt.analysis.comparison.side import Side
 from linewatt.errors import StoreError
 from linewatt.records import Campaign
@@ -60,11 +60,11 @@ def kept_side(path: Path) -> Kept:
         if not (path / "trials").is_dir():
             raise StoreError(f"{path / 'trials'}: No such file or directory")
         result = load_result(path)
-        cases = tuple(by_case(result.trials).values())
+        cases = tuple(runs_by_case(result.trials).values())
         searches_and_knees = tuple(_searched(result)), tuple(_knees(result))
         kind = result_kind(result.manifest)
         campaign, hosts = result.manifest.asked, result.manifest.hosts
-        environment = digest(Side(path.name, path.name, campaign, hosts, {}))
+        environment = digest_of_side(Side(path.name, path.name, campaign, hosts, {}))
         return Kept(
             result.created_s, "" if kind is None else kind.name, cases, *searches_and_knees, environment
         )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from linewatt.analysis.comparison.compare import Comparison
-from linewatt.analysis.comparison.compare import compare as compare_sides
+from linewatt.analysis.comparison.compare import compare_sides as compare_sides
 from linewatt.analysis.comparison.matching import (
     Matching,
     Side,

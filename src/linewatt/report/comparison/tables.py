@@ -10,7 +10,7 @@ from linewatt.analysis.cases.summary import FlagCount
 from linewatt.analysis.comparison.compare import Comparison, Pair
 from linewatt.analysis.comparison.matching import Match
 from linewatt.analysis.comparison.rows import Row
-from linewatt.analysis.comparison.verdicts import signed, unit_of_change
+from linewatt.analysis.comparison.verdicts import signed_change, unit_of_change
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.power.totals import SCOPE_WORDS
@@ -242,7 +242,7 @@ def _ratio_text(row: Row) -> str:
     if row.response.relative:
         return f"{1 + change.value:.3f} ({1 + change.low:.3f} to {1 + change.high:.3f})"
     value, low, high = (
-        signed(share_change, row.response) for share_change in (change.value, change.low, change.high)
+        signed_change(share_change, row.response) for share_change in (change.value, change.low, change.high)
     )
     return f"{value} ({low} to {high}) {unit_of_change(row.response)}"
 

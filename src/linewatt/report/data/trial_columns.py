@@ -184,7 +184,7 @@ def _shares(name: str, shares: CpuShares | None) -> Mapping[str, Any]:
 def _power(end: EndResult, reasons: dict[str, str]) -> Mapping[str, Any]:
     """Both totals; why there is none goes into ``reasons``."""
     row: dict[str, Any] = {}
-    system, cpu = totals.system(end.power), totals.cpu(end.power)
+    system, cpu = totals.power_of_system(end.power), totals.power_of_cpus(end.power)
     if isinstance(system, totals.Total):
         row |= {
             "system_scope": system.scope,

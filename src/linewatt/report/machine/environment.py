@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from linewatt.analysis.comparison.differences import CONNECTION, HIDDEN, IDENTITY, is_secret, leaves
+from linewatt.analysis.comparison.differences import CONNECTION, HIDDEN, IDENTITY, is_secret, leaves_of
 from linewatt.errors import InvalidInput
 from linewatt.hosts.facts.cores import WORDS as CORE_WORDS
 from linewatt.hosts.facts.cores import CoreKind, core_is
@@ -162,7 +162,7 @@ class _NamedFact(NamedTuple):
 
 def _flatten(value: Any) -> Iterator[_NamedFact]:
     """Leaves of nested facts; anything that looks like a secret stays out."""
-    for at, leaf in leaves(value, "", lambda key: is_secret(key) and not key.endswith("_env")):
+    for at, leaf in leaves_of(value, "", lambda key: is_secret(key) and not key.endswith("_env")):
         yield _NamedFact(at, "(not shown)") if leaf is HIDDEN else _in_habit(at or "value", leaf)
 
 

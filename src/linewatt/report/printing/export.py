@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 from linewatt.analysis.comparison.verdicts import Kind, Verdict
 from linewatt.analysis.metrics.metric import Response
-from linewatt.analysis.metrics.unit import same
+from linewatt.analysis.metrics.unit import unscaled
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.declare import SELDOM, Keys, keys_of, said
 from linewatt.foreign import shown
@@ -168,14 +168,16 @@ class MeanKeys:
     """How many runs have it."""
 
 
-def mean_of(value: Estimate | None, from_si: Callable[[float], float] = same) -> MeanKeys:
+def mean_of(value: Estimate | None, from_si: Callable[[float], float] = unscaled) -> MeanKeys:
     """A mean, its standard deviation, and how many runs have it, in the unit that ``from_si`` makes."""
     if value is None:
         return MeanKeys(None, None, 0)
     return MeanKeys(from_si(value.mean), None if value.sd is None else from_si(value.sd), value.n)
 
 
-def mean_keys(name: str, value: Estimate | None, from_si: Callable[[float], float] = same) -> dict[str, Any]:
+def mean_keys(
+    name: str, value: Estimate | None, from_si: Callable[[float], float] = unscaled
+) -> dict[str, Any]:
     """The same as keys that begin with ``name``."""
     return {f"{name}_{key}": member for key, member in document_of(mean_of(value, from_si)).items()}
 

@@ -16,7 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from linewatt import __version__, durable
-from linewatt.analysis.findings import counted
+from linewatt.analysis.findings import counted_by_rank
 from linewatt.errors import StoreError
 from linewatt.records import Host
 from linewatt.report.campaign_text import campaign_text, campaign_title
@@ -153,7 +153,7 @@ def environment_of_pages(*before: Path) -> Environment:
         lstrip_blocks=True,
     )
     page_environment.filters["ranges"] = number_ranges
-    page_environment.filters["counted"] = counted
+    page_environment.filters["counted"] = counted_by_rank
     page_environment.filters["unbroken"] = unbroken
     page_environment.globals["plural"] = plural
     page_environment.globals["missing"] = MISSING

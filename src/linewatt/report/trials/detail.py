@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 from linewatt import units
 from linewatt.analysis.cases.detail import DetailBlock, detail_blocks
-from linewatt.analysis.cases.shares import SHARES, ShareSpread
-from linewatt.analysis.metrics.unit import Unit, same
+from linewatt.analysis.cases.shares import CPU_SHARES, ShareSpread
+from linewatt.analysis.metrics.unit import Unit, unscaled
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.declare import FLAT, PREFIXED
@@ -39,7 +39,7 @@ _ROLE_WORDS: dict[tuple[str, Role], str] = {
     ("server", "sender"): "srv(snd)",
     **{("both", role): "srv+clt(rcv+snd)" for role in ENDS},
 }
-SHOWN_SHARES = tuple(name for name in SHARES if name != "other")
+SHOWN_SHARES = tuple(name for name in CPU_SHARES if name != "other")
 _PARTS = (("app", "App CPU"), ("irq", "IRQ CPU"))
 
 
@@ -145,8 +145,8 @@ def layout(block: DetailBlock) -> Layout:
         role=_ROLE_WORDS[block.connection, block.role],
         rates=(
             Figure(f"Throughput, {direction}", rate.name, _cell(block, "throughput_bps", rate.from_si, 3)),
-            Figure(f"Power ({scope})" if scope else "Power", "W", _cell(block, "power_w", same, 1, sure)),
-            Figure("Idle power", "W", _cell(block, "idle_w", same, 1, sure)),
+            Figure(f"Power ({scope})" if scope else "Power", "W", _cell(block, "power_w", unscaled, 1, sure)),
+            Figure("Idle power", "W", _cell(block, "idle_w", unscaled, 1, sure)),
         ),
         shares=tuple((title, _shares(block, part)) for part, title in _PARTS),
         costs=(
@@ -327,5 +327,7 @@ def _document(block: DetailBlock) -> EndDocument:
 
 def _shares_keys(spread: ShareSpread | None) -> SharesKeys:
     cpus = " ".join(map(str, spread.cpus)) if spread is not None and not spread.unnumbered else None
-    ratios = {f"{name}_ratio": mean_of(spread.share(name) if spread is not None else None) for name in SHARES}
+    ratios = {
+        f"{name}_ratio": mean_of(spread.share(name) if spread is not None else None) for name in CPU_SHARES
+    }
     return SharesKeys(cpus=cpus, **ratios)

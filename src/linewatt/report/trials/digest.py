@@ -12,15 +12,15 @@ from typing import Any
 
 from linewatt.analysis.cases.flows import with_flows
 from linewatt.analysis.cases.instance_search import InstanceSearch
-from linewatt.analysis.cases.load_levels import LevelCurve, curves
+from linewatt.analysis.cases.load_levels import LevelCurve, level_curves
 from linewatt.analysis.cases.rate_search import Goal, RateSearch
 from linewatt.analysis.cases.search_flags import with_search_flags
 from linewatt.analysis.cases.summary import CaseSummary, summarise
-from linewatt.analysis.findings import Findings, Sighting, gather
+from linewatt.analysis.findings import Findings, Sighting, gather_findings
 from linewatt.analysis.flags.hosts import not_ready_flags
 from linewatt.analysis.flags.meters import meter_flags
 from linewatt.analysis.power import totals as power
-from linewatt.analysis.power.heat import Heat, end_of, heat_of, is_told, why_missing
+from linewatt.analysis.power.heat import Heat, end_of_host, heat_of, is_heat_known, why_no_heat
 from linewatt.core.feature import FurtherTrials, further_trials, result_keys
 from linewatt.core.third_party import load
 from linewatt.declare import FLAT
@@ -145,12 +145,12 @@ def digest_of(result: Result) -> Digest:
         for case, label in case_labels({replace(case, instances=1): None for case in cases}).items()
     }
     groups = by_test(series_of([summary for summary in summaries if summary.case.load_level is None]))
-    findings = gather(result.trials, summaries, _of_campaign(result))
+    findings = gather_findings(result.trials, summaries, _of_campaign(result))
     return Digest(
         result,
         summaries,
         groups,
-        curves(summaries),
+        level_curves(summaries),
         findings,
         finding_notes(findings),
         labels,
@@ -219,12 +219,12 @@ def _heats(view: Digest) -> Iterator[HeatDocument]:
     """What stood beside the watts of each host in each trial; nothing of hosts that tell nothing."""
     for host in view.hosts:
         trial_ends = [
-            (trial, end) for trial in view.result.trials if (end := end_of(trial, host)) is not None
+            (trial, end) for trial in view.result.trials if (end := end_of_host(trial, host)) is not None
         ]
-        for trial, end in trial_ends if any(is_told(end) for _, end in trial_ends) else ():
+        for trial, end in trial_ends if any(is_heat_known(end) for _, end in trial_ends) else ():
             heat = heat_of([end])
             missing = (name for name, value in asdict(heat).items() if value is None and name != "provenance")
-            reasons = {name: why_missing(name, [end]) for name in missing}
+            reasons = {name: why_no_heat(name, [end]) for name in missing}
             yield HeatDocument(
                 host=host, trial=trial.number, case_key=trial.case_key, heat=heat, reasons=reasons
             )
@@ -347,20 +347,20 @@ def _watts(role: Role, end: EndResult | None) -> dict[str, Any]:
         row[f"{role}_{part}_scope"] = total.scope if total else None
         row[f"{role}_{part}_w"] = total.power_w if total else None
         row[f"{role}_{part}_w_provenance"] = total.provenance if total else None
-    if end is not None and (read := power.as_read(end.power)) is not None:
+    if end is not None and (read := power.power_of_system_as_read(end.power)) is not None:
         row[f"{role}_system_w_as_read"] = read.power_w
     return row
 
 
 def system_power(end: EndResult | None) -> power.Total | None:
     """The system's power at one end of a trial; ``None`` when unknown."""
-    total = None if end is None else power.system(end.power)
+    total = None if end is None else power.power_of_system(end.power)
     return total if isinstance(total, power.Total) else None
 
 
 def cpu_power(end: EndResult | None) -> power.Total | None:
     """The CPUs' power at one end of a trial; ``None`` when unknown."""
-    total = None if end is None else power.cpu(end.power)
+    total = None if end is None else power.power_of_cpus(end.power)
     return total if isinstance(total, power.Total) else None
 
 

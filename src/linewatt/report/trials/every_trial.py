@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from linewatt.analysis.metrics.cpu_shares import no_end
+from linewatt.analysis.metrics.cpu_shares import why_no_end
 from linewatt.model import ENDS, EndResult, Role, Trial
 from linewatt.report.provenance import provenance_mark
 from linewatt.report.series import plural
@@ -86,7 +86,7 @@ def _cells(trial: Trial, view: Digest, *, power: bool, failures: bool) -> Iterat
 def _told(trial: Trial, role: Role, cell: Cell) -> Cell:
     """A figure of an end, or that it stands elsewhere."""
     elsewhere = cell.text == MISSING and trial.case.told_elsewhere(role)
-    return replace(cell, reason=str(no_end(trial, role))) if elsewhere else cell
+    return replace(cell, reason=str(why_no_end(trial, role))) if elsewhere else cell
 
 
 def _cpu(end: EndResult | None) -> Cell:

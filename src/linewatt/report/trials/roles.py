@@ -9,7 +9,7 @@ from dataclasses import replace
 from linewatt.analysis.cases.detail import DetailBlock
 from linewatt.analysis.cases.shares import ShareSpread
 from linewatt.analysis.cases.summary import CaseSummary
-from linewatt.analysis.metrics.of_trial import BY_NAME
+from linewatt.analysis.metrics.of_trial import METRIC_BY_NAME
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import ENDS, Case, CpuShares, Role
@@ -35,7 +35,7 @@ def role_table(group: TestGroup, blocks: Sequence[DetailBlock] = ()) -> Table | 
     shown = tuple(
         name for name in SHARES if name != "other" or any(item.other_ratio >= 0.0005 for item in known_shares)
     )
-    unit = BY_NAME["receiver_cpu_cores_per_bps"].unit(group.summaries)
+    unit = METRIC_BY_NAME["receiver_cpu_cores_per_bps"].unit(group.summaries)
     by_end = {(block.case, block.role): block for block in blocks}
     return Table(
         title=f"{group.title}: CPU by role, % of one CPU",
@@ -67,7 +67,7 @@ def _rows(summary: CaseSummary, blocks: _Blocks, names: Sequence[str], unit: Uni
             for part, _ in _PARTS
             for cell in _shares(summary, f"{end}_{part}", getattr(block, part, None), names)
         ]
-        per = case_cell(BY_NAME[f"{end}_cpu_cores_per_bps"], summary, unit)
+        per = case_cell(METRIC_BY_NAME[f"{end}_cpu_cores_per_bps"], summary, unit)
         yield Row(keys, (*shares, replace(per, sd=None)))
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from linewatt.analysis.cases.matrix import Matrix
 from linewatt.analysis.cases.summary import CaseSummary, mean_bps
-from linewatt.analysis.comparison.case_runs import by_case
+from linewatt.analysis.comparison.case_runs import runs_by_case
 from linewatt.analysis.comparison.effects import GroupEffects, MainEffect, ResponseEffects, without_factors
 from linewatt.analysis.comparison.matching import Side, levels_of, match_levels
 from linewatt.analysis.metrics.metric import Response
@@ -248,13 +248,15 @@ def networks_subject(view: Digest) -> Subject | None:
     result, best = view.result, best_cases(view)
     if len({summary.case.network for summary in view.summaries}) < 2 or not best:
         return None
-    from linewatt.analysis.comparison.compare import compare
+    from linewatt.analysis.comparison.compare import compare_sides
     from linewatt.analysis.comparison.rows import Options
 
-    cases = by_case(result.trials)
+    cases = runs_by_case(result.trials)
     side = Side("A", result.id, result.manifest.asked, view.hosts, cases, result.created_s)
     base, *_ = levels_of(side, "network")
-    comparison = compare(side, side, match_levels(side, "network", base), Options("network", metrics=_TOLL))
+    comparison = compare_sides(
+        side, side, match_levels(side, "network", base), Options("network", metrics=_TOLL)
+    )
     fastest = [best_case for best_case in best if best_case.summary.case.network == base]
     summaries = {summary.case: summary for summary in view.summaries}
     rows = [row for row in comparison.rows if _measured(row, summaries)]

@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from linewatt.analysis.findings import counted
+from linewatt.analysis.findings import counted_by_rank
 from linewatt.findings import kind_of
 from linewatt.foreign import one_line
 from linewatt.model import Trial
@@ -154,7 +154,7 @@ def _effects(factor_effects: Experiment | None, width: int | None) -> Iterator[R
 
 def _findings(view: Digest) -> RenderableType:
     parts: list[RenderableType] = [
-        Text(f"Findings: {counted(note.rank for note in view.notes)}", style="bold")
+        Text(f"Findings: {counted_by_rank(note.rank for note in view.notes)}", style="bold")
     ]
     for note in view.notes:
         style = "" if note.rank == "note" else "yellow"

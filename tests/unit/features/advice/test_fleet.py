@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.report_factories import powered, scaling_trials
 
 from linewatt.analysis.cases.summary import summarise
-from linewatt.analysis.findings import gather
+from linewatt.analysis.findings import gather_findings
 from linewatt.analysis.statistics.stats import estimate
 from linewatt.errors import InvalidInput
 from linewatt.features.advice.fleet.advice import FleetAdvice, advise_fleet
@@ -438,7 +438,7 @@ def test_the_cheapest_is_no_dearer_than_any_and_is_on_the_front_by_watts(
 def test_points_of_trials_have_intervals_idle_and_what_others_say_of_odd_watts() -> None:
     trials = scaling_trials(trials=5)
     summaries = summarise(trials)
-    points = operating_points(summaries, "receiver", gather(trials, summaries))
+    points = operating_points(summaries, "receiver", gather_findings(trials, summaries))
     assert [one.instances for one in points] == [1, 2, 4, 8, 16]
     assert all(one.throughput_bps.low is not None for one in points)
 
@@ -446,7 +446,7 @@ def test_points_of_trials_have_intervals_idle_and_what_others_say_of_odd_watts()
 def test_what_the_other_end_limits_is_no_limit_of_a_server() -> None:
     trials = powered(scaling_trials(trials=3), ends=("receiver", "sender"))  # receivers' IRQ CPUs are full
     summaries = summarise(trials)
-    findings = gather(trials, summaries)
+    findings = gather_findings(trials, summaries)
     assert not any(one.held_back for one in operating_points(summaries, "receiver", findings))
     senders = operating_points(summaries, "sender", findings)
     assert any(one.held_back for one in senders)

@@ -21,7 +21,7 @@ from tests.unit.engine.test_rederive import fresh
 from tests.unit.program.test_wiring import HEALTHY
 from tests.wiring import told
 
-from linewatt.analysis.power.totals import Total, system
+from linewatt.analysis.power.totals import Total, power_of_system
 from linewatt.campaign import stored as stored_campaign
 from linewatt.campaign.campaign import Campaign, feature_values_of
 from linewatt.campaign.reading.file import load
@@ -118,7 +118,7 @@ def test_the_corrected_figure_stands_beside_what_was_read() -> None:
     assert made.method.startswith(
         "corrected: (reading − 6.0 W) / 1.0400, by r of 2026-01-01 00:00 UTC against pdu, stated within 1.0 %"
     )
-    assert isinstance(total := system(powers(now)), Total)
+    assert isinstance(total := power_of_system(powers(now)), Total)
     assert total.power_w == pytest.approx(150.0)
     assert total.provenance == "corrected"
     assert codes(now) == ["power-corrected"]
@@ -163,7 +163,7 @@ def test_supplies_that_were_calibrated_together_are_corrected_together() -> None
     now = corrected(trial(*ins), by(two))
     assert powers(now)[0].scope == "psu-in"
     assert powers(now)[0].power_w == pytest.approx(150.0)
-    assert isinstance(total := system(powers(now)), Total)
+    assert isinstance(total := power_of_system(powers(now)), Total)
     assert total.power_w == pytest.approx(150.0)
     lacking = corrected(trial(ins[0]), by(two))
     assert powers(lacking) == (ins[0],)

@@ -621,14 +621,14 @@ def test_readings_of_a_bmc_behind_stamps_are_watts_of_the_window(
     tmp_path: Path, log: str, scope: str, channels: int, whole_w: float
 ) -> None:
     """sdr behind ``date -Is``, DCMI behind ``date``; what whole supplies give is summed as of any BMC."""
-    from linewatt.analysis.power.totals import Total, system
+    from linewatt.analysis.power.totals import Total, power_of_system
 
     whole = imported(folder(tmp_path, *LOAD, log, of=WATTS), omit_s=2.2, tail_s=2.2)
     receiver = end_of(whole, "receiver")
     assert len(receiver.power) == channels
     assert {one.source for one in receiver.power} == {"ipmitool"}
     assert scope in {one.scope for one in receiver.power}
-    total = system(receiver.power)
+    total = power_of_system(receiver.power)
     assert isinstance(total, Total)
     assert total.power_w == pytest.approx(whole_w, abs=1)
     assert all("step and tolerance" in one.method for one in receiver.power)
@@ -689,14 +689,14 @@ def test_a_listing_without_any_watts_names_the_sensors_that_it_has(tmp_path: Pat
 
 def test_sensors_that_are_not_the_systems_are_named_where_its_watts_are_missing(tmp_path: Path) -> None:
     """HP's "Power Supply 1" does not say which side of the supply it is."""
-    from linewatt.analysis.power.totals import system
+    from linewatt.analysis.power.totals import power_of_system
 
     log = folder(tmp_path, *LOAD, of=WATTS) / "dut" / "bmc.log"
     stamps = [one for one in (WATTS / "dcmi.log").read_text().splitlines() if " UTC 20" in one]
     log.write_text("".join(f"{one}\nPower Supply 1   | 115 Watts         | ok\n" for one in stamps))
     receiver = end_of(imported(tmp_path, omit_s=2.2, tail_s=2.2), "receiver")
     assert [(one.scope, one.power_w) for one in receiver.power] == [("other:Power Supply 1", 115)]
-    assert system(receiver.power) == Missing(
+    assert power_of_system(receiver.power) == Missing(
         "no source of system power is named; read were ipmitool Power Supply 1, whose names do not say that "
         "they are it, or which side of a supply"
     )

@@ -18,7 +18,7 @@ from tests.unit.conftest import Run
 
 from linewatt.analysis.comparison.compare import FAIL_ON
 from linewatt.analysis.comparison.matching import Match
-from linewatt.analysis.comparison.rows import METRICS, Draft, Options, Row, judged, measure
+from linewatt.analysis.comparison.rows import METRICS_OF_ROWS, Draft, Options, Row, judged, measure
 from linewatt.features.soak.digest import digest
 from linewatt.features.soak.document import as_json as shown
 from linewatt.features.soak.job import ASKED, Job, job_of
@@ -388,7 +388,7 @@ def test_a_soak_that_never_began_is_one_line_and_1(run: Run) -> None:
 
 
 def test_each_figure_of_a_soak_is_asked_for_as_those_of_cases() -> None:
-    assert {response.group for response in RESPONSES} == set(METRICS) == set(FAIL_ON.values())
+    assert {response.group for response in RESPONSES} == set(METRICS_OF_ROWS) == set(FAIL_ON.values())
 
 
 LATENCY = [one for one in RESPONSES if one.group == "latency"]

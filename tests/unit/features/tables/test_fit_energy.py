@@ -18,8 +18,15 @@ from tests.amounts import inputs
 from tests.unit.conftest import Run
 
 from linewatt.analysis.power.energy_design import Row
-from linewatt.analysis.power.energy_fit import BASE, BIT, KINDS, PACKET, EnergyFit, energy_fit
-from linewatt.analysis.power.packet_energy import PacketEnergy, Reading, packet_energy
+from linewatt.analysis.power.energy_fit import (
+    BASE_POWER,
+    BIT_ENERGY,
+    KINDS,
+    PACKET_ENERGY,
+    EnergyFit,
+    fit_energy,
+)
+from linewatt.analysis.power.packet_energy import PacketEnergy, Reading, fit_packet_energy
 from linewatt.delimited import read_table
 from linewatt.features.tables.published import PACKET_POWER_COLUMNS, packet_energy_fit
 
@@ -120,8 +127,8 @@ def covered(fits: Sequence[EnergyFit], key: str, planted: float) -> int:
 
 @pytest.mark.parametrize("sd_w", [0.1, 0.5])
 def test_planted_energies_lie_in_their_intervals_as_often_as_these_say(sd_w: float) -> None:
-    fits = [energy_fit(rows_of(noisy(seed, sd_w))) for seed in range(SEEDS)]
-    for key, planted in ((BIT.key, BIT_J), (PACKET.key, PACKET_J), (BASE.key, BASE_W)):
+    fits = [fit_energy(rows_of(noisy(seed, sd_w))) for seed in range(SEEDS)]
+    for key, planted in ((BIT_ENERGY.key, BIT_J), (PACKET_ENERGY.key, PACKET_J), (BASE_POWER.key, BASE_W)):
         assert 0.9 * SEEDS <= covered(fits, key, planted) <= 0.99 * SEEDS
     assert not any(one.warnings for one in fits[:50])
 
@@ -130,20 +137,20 @@ def test_so_do_those_of_two_least_squares() -> None:
     fits = []
     for seed in range(SEEDS):
         found = noisy(seed)
-        fits.append(energy_fit(rows_of(found), None, packet_energy(found, PORTS, HEADERS)))
-    for key, planted in ((BIT.key, BIT_J), (PACKET.key, PACKET_J), (BASE.key, BASE_W)):
+        fits.append(fit_energy(rows_of(found), None, fit_packet_energy(found, PORTS, HEADERS)))
+    for key, planted in ((BIT_ENERGY.key, BIT_J), (PACKET_ENERGY.key, PACKET_J), (BASE_POWER.key, BASE_W)):
         assert covered(fits, key, planted) >= 0.9 * SEEDS
         assert all(one.one_fit[key].value is not None for one in fits)
 
 
 def test_without_noise_both_methods_find_what_was_planted() -> None:
     found = readings(drawn_w)
-    model = packet_energy(found, PORTS, HEADERS)
+    model = fit_packet_energy(found, PORTS, HEADERS)
     assert isinstance(model, PacketEnergy)
-    for fit in (energy_fit(rows_of(found)), energy_fit(rows_of(found), None, model)):
-        assert fit.figures[BIT.key].value == pytest.approx(BIT_J)
-        assert fit.figures[PACKET.key].value == pytest.approx(PACKET_J)
-        assert fit.figures[BASE.key].value == pytest.approx(BASE_W)
+    for fit in (fit_energy(rows_of(found)), fit_energy(rows_of(found), None, model)):
+        assert fit.figures[BIT_ENERGY.key].value == pytest.approx(BIT_J)
+        assert fit.figures[PACKET_ENERGY.key].value == pytest.approx(PACKET_J)
+        assert fit.figures[BASE_POWER.key].value == pytest.approx(BASE_W)
         assert fit.warnings == ()
 
 
@@ -195,7 +202,7 @@ def test_intervals_of_tables_hold_whatever_repeats(
 def test_equal_rows_that_lie_off_the_model_are_told_of() -> None:
     drawn = random.Random(1)  # noqa: S311
     found = readings(lambda s, r: drawn_w(s, r) + drawn.gauss(0, 0.5)) * 5
-    (said,) = energy_fit(rows_of(found)).warnings
+    (said,) = fit_energy(rows_of(found)).warnings
     assert "means of the same traffic lie" in said
 
 
@@ -203,7 +210,7 @@ def test_what_a_meter_may_be_off_is_in_the_interval() -> None:
     exact = rows_of(readings(drawn_w))
     reaches = []
     for bound_w in (1.0, 2.0):
-        fit = energy_fit([replace(one, bound_w=bound_w) for one in exact])
+        fit = fit_energy([replace(one, bound_w=bound_w) for one in exact])
         figures = [fit.figures[kind.key] for kind in KINDS]
         reaches.append([one.high - one.low for one in figures if one.high and one.low])
     assert reaches[1] == pytest.approx([2 * one for one in reaches[0]])
@@ -217,7 +224,7 @@ def test_shuffled_watts_never_become_facts(noise_w: float) -> None:
         watts = [one.power_w for one in found]
         random.Random(seed).shuffle(watts)  # noqa: S311
         shuffled = [Reading(one.size_bytes, one.rate_bps, w) for one, w in zip(found, watts, strict=True)]
-        fit = energy_fit(rows_of(shuffled), None, packet_energy(shuffled, PORTS, HEADERS))
+        fit = fit_energy(rows_of(shuffled), None, fit_packet_energy(shuffled, PORTS, HEADERS))
         assert [fit.figures[kind.key].value for kind in KINDS] == [None] * 3
 
 
@@ -281,7 +288,7 @@ def test_energies_of_0_or_less_are_withheld(bit_j: float, packet_j: float, base_
         packets = PORTS * rate / 8 / (size + HEADERS)
         return base_w + PORTS * rate * bit_j + packets * packet_j + drawn.gauss(0, 0.02)
 
-    fit = energy_fit(rows_of([*readings(watts), *readings(watts)]))
+    fit = fit_energy(rows_of([*readings(watts), *readings(watts)]))
     assert fit.figures[lost].value is None
     assert "0" in str(fit.figures[lost].reason)
     others = [one.value for key, one in fit.figures.items() if key != lost]
@@ -290,9 +297,9 @@ def test_energies_of_0_or_less_are_withheld(bit_j: float, packet_j: float, base_
 
 def test_power_without_traffic_below_0_is_withheld() -> None:
     rows = [Row(one.bit_per_s, one.packets_per_s, one.power_w - 310, one.name) for one in rows_of(noisy(1))]
-    fit = energy_fit(rows)
-    assert fit.figures[BASE.key].value is None
-    assert "below 0, which nothing draws" in str(fit.figures[BASE.key].reason)
+    fit = fit_energy(rows)
+    assert fit.figures[BASE_POWER.key].value is None
+    assert "below 0, which nothing draws" in str(fit.figures[BASE_POWER.key].reason)
 
 
 def test_a_row_that_was_cut_is_left_out_and_told_of(run: Run) -> None:
@@ -387,15 +394,15 @@ def test_a_bend_that_is_small_is_told_of_and_the_figures_stay(most_w: float) -> 
     def bent(size: float, rate: float) -> float:
         return drawn_w(size, rate) + most_w * (rate / RATES[-1]) ** 2
 
-    fit = energy_fit(rows_of(readings(bent)))
-    assert [fit.figures[kind.key].value is not None for kind in (BASE, BIT)] == [True] * 2
+    fit = fit_energy(rows_of(readings(bent)))
+    assert [fit.figures[kind.key].value is not None for kind in (BASE_POWER, BIT_ENERGY)] == [True] * 2
     (said,) = fit.warnings
     assert "in a curve, not in a line: it bends by" in said
     assert "the figures are means over the rates measured" in said
 
 
 def test_watts_that_something_else_moves_too_are_told_of() -> None:
-    fit = energy_fit(rows_of(noisy(1, 6.0)))
+    fit = fit_energy(rows_of(noisy(1, 6.0)))
     assert 0.5 < (fit.r2 or 0) < 0.9
     assert any("of how power varies; something else moves it, too" in one for one in fit.warnings)
 
@@ -410,15 +417,15 @@ def scattered(seed: int, sd_w: float, off_w: float = 0.0) -> list[Reading]:
 
 def test_500_readings_tell_energies_although_traffic_explains_little() -> None:
     """A figure is withheld by its interval: R² of 0.2 with so many readings leaves a packet 13 ± 3 nJ."""
-    fits = [energy_fit(rows_of(scattered(seed, 25.0))) for seed in range(60)]
+    fits = [fit_energy(rows_of(scattered(seed, 25.0))) for seed in range(60)]
     assert all(0.05 < (one.r2 or 0) < 0.35 for one in fits)
-    for key, planted in ((PACKET.key, PACKET_J), (BASE.key, BASE_W)):
+    for key, planted in ((PACKET_ENERGY.key, PACKET_J), (BASE_POWER.key, BASE_W)):
         assert covered(fits, key, planted) >= 0.9 * len(fits)
-    told = [one for one in fits if one.figures[BIT.key].value is not None]
+    told = [one for one in fits if one.figures[BIT_ENERGY.key].value is not None]
     assert 0 < len(told) < len(fits)
-    assert covered(told, BIT.key, BIT_J) >= 0.85 * len(told)
+    assert covered(told, BIT_ENERGY.key, BIT_J) >= 0.85 * len(told)
     for one in fits:
-        bit = one.figures[BIT.key]
+        bit = one.figures[BIT_ENERGY.key]
         if bit.low is not None and bit.high is not None:
             assert 0 < bit.high < 10 * bit.low
         else:
@@ -434,7 +441,7 @@ def test_intervals_hold_with_a_row_that_is_off_and_the_fit_without_it_stands_bes
         found = noisy(seed)
         at = seed % len(found)
         found[at] = replace(found[at], power_w=found[at].power_w + off_w)
-        fits.append(energy_fit(rows_of(found)))
+        fits.append(fit_energy(rows_of(found)))
         said = [words for words in fits[-1].warnings if "cut off or mistyped?" in words]
         assert len(said) == 1
         assert said[0].startswith(f"row {at + 1}: ")
@@ -442,10 +449,10 @@ def test_intervals_hold_with_a_row_that_is_off_and_the_fit_without_it_stands_bes
             r" Without it: power without traffic (299|300)\.\d ± 0\.\d+ W, energy of a bit ", said[0]
         )
         assert "energy of a packet 1" in said[0]
-    for key, planted in ((BIT.key, BIT_J), (PACKET.key, PACKET_J), (BASE.key, BASE_W)):
+    for key, planted in ((BIT_ENERGY.key, BIT_J), (PACKET_ENERGY.key, PACKET_J), (BASE_POWER.key, BASE_W)):
         told = [one for one in fits if one.figures[key].value is not None]
         assert covered(told, key, planted) >= 0.9 * len(told)
-    assert sum(one.figures[PACKET.key].value is not None for one in fits) >= 50
+    assert sum(one.figures[PACKET_ENERGY.key].value is not None for one in fits) >= 50
 
 
 @pytest.mark.parametrize(("rows", "off_w"), [(3, 60.0), (3, -270.0), (10, 0.0)])
@@ -457,22 +464,22 @@ def test_shuffled_watts_with_a_row_that_is_off_are_no_figures_either(rows: int, 
         drawn.shuffle(watts)
         watts[0] += off_w
         mixed = [replace(one, power_w=w) for one, w in zip(found, watts, strict=True)]
-        fit = energy_fit(rows_of(mixed))
+        fit = fit_energy(rows_of(mixed))
         assert [fit.figures[kind.key].value for kind in KINDS] == [None] * 3
 
 
 def test_an_interval_of_a_factor_of_10_tells_nothing() -> None:
-    wide = [energy_fit(rows_of(noisy(seed, 9.0))) for seed in range(40)]
-    reasons = [one.figures[BIT.key].reason or "" for one in wide]
+    wide = [fit_energy(rows_of(noisy(seed, 9.0))) for seed in range(40)]
+    reasons = [one.figures[BIT_ENERGY.key].reason or "" for one in wide]
     assert any("may be anything from" in reason for reason in reasons)
 
 
 def test_two_methods_that_do_not_agree_are_told_of() -> None:
     found = noisy(1)
-    model = packet_energy(found, PORTS, HEADERS)
+    model = fit_packet_energy(found, PORTS, HEADERS)
     assert isinstance(model, PacketEnergy)
     apart = replace(model, bit_j=2 * model.bit_j)
-    said = " ".join(energy_fit(rows_of(found), None, apart).warnings)
+    said = " ".join(fit_energy(rows_of(found), None, apart).warnings)
     assert "Energy of a bit: " in said
     assert "the packet sizes do not agree on one model" in said
 
@@ -506,18 +513,18 @@ def told(fits: Sequence[EnergyFit], text: str) -> int:
 
 
 def test_power_without_traffic_allows_for_a_bend_that_rows_far_from_it_do_not_show() -> None:
-    fits = [energy_fit(dated(bent_w, seed, is_sorted=False)) for seed in range(40)]
-    assert covered(fits, BASE.key, BASE_W) >= 38
+    fits = [fit_energy(dated(bent_w, seed, is_sorted=False)) for seed in range(40)]
+    assert covered(fits, BASE_POWER.key, BASE_W) >= 38
     assert told(fits, "a curve, not in a line") >= 20
-    straight = [energy_fit(dated(drawn_w, seed, is_sorted=False)) for seed in range(40)]
-    assert covered(straight, BASE.key, BASE_W) >= 38
+    straight = [fit_energy(dated(drawn_w, seed, is_sorted=False)) for seed in range(40)]
+    assert covered(straight, BASE_POWER.key, BASE_W) >= 38
     assert [fit.warnings for fit in straight] == [()] * 40
 
 
 def test_a_drift_in_the_order_of_traffic_is_told_and_in_the_intervals() -> None:
-    fits = [energy_fit(dated(drawn_w, seed, is_sorted=True, rise_w=4.0, runs=10)) for seed in range(30)]
+    fits = [fit_energy(dated(drawn_w, seed, is_sorted=True, rise_w=4.0, runs=10)) for seed in range(30)]
     assert told(fits, "W from the first trial to the last, beside the traffic") >= 27
-    for key, planted in ((BASE.key, BASE_W), (BIT.key, BIT_J), (PACKET.key, PACKET_J)):
+    for key, planted in ((BASE_POWER.key, BASE_W), (BIT_ENERGY.key, BIT_J), (PACKET_ENERGY.key, PACKET_J)):
         figures = [fit.figures[key] for fit in fits]
         assert all(
             figure.low <= planted <= figure.high
@@ -527,14 +534,14 @@ def test_a_drift_in_the_order_of_traffic_is_told_and_in_the_intervals() -> None:
 
 
 def test_an_order_that_follows_the_traffic_is_told_and_a_random_one_is_not() -> None:
-    fits = [energy_fit(dated(drawn_w, seed, is_sorted=True, runs=1)) for seed in range(20)]
+    fits = [fit_energy(dated(drawn_w, seed, is_sorted=True, runs=1)) for seed in range(20)]
     assert told(fits, "trials ran in the order of their traffic") == 20
-    mixed = [energy_fit(dated(drawn_w, seed, is_sorted=False)) for seed in range(20)]
+    mixed = [fit_energy(dated(drawn_w, seed, is_sorted=False)) for seed in range(20)]
     assert told(mixed, "order") == 0
     undated = [replace(row, time_s=None) for row in dated(drawn_w, 1, is_sorted=True)]
-    assert told([energy_fit(undated)], "order") == 0
+    assert told([fit_energy(undated)], "order") == 0
 
 
 def test_a_drift_in_random_order_is_told() -> None:
-    fits = [energy_fit(dated(drawn_w, seed, is_sorted=False, rise_w=2.0)) for seed in range(20)]
+    fits = [fit_energy(dated(drawn_w, seed, is_sorted=False, rise_w=2.0)) for seed in range(20)]
     assert told(fits, "power drifts by +") == 20

@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from tests.unit.conftest import Run
 
-from linewatt.analysis.power.packet_energy import PacketEnergy, Reading, packet_energy
+from linewatt.analysis.power.packet_energy import PacketEnergy, Reading, fit_packet_energy
 from linewatt.delimited import read_table
 from linewatt.errors import InvalidInput
 from linewatt.features.tables import published
@@ -193,19 +193,19 @@ def test_planted_costs_are_found_and_two_sizes_have_no_interval() -> None:
         return 300 + 32 * rate / 8 / (size + 58) * (13e-9 + 3e-12 * 8 * (size + 58))
 
     readings = [Reading(s, r, watts(s, r)) for s in (256, 512, 1024) for r in (1e10, 5e10, 9e10)]
-    found = packet_energy(readings, 32, 58)
+    found = fit_packet_energy(readings, 32, 58)
     assert isinstance(found, PacketEnergy)
     assert found.bit_j == pytest.approx(3e-12)
     assert found.packet_j == pytest.approx(13e-9)
     assert found.fits[0].base_w == pytest.approx(300)
     assert found.at(1024) == pytest.approx(found.fits[-1].packet_j)
-    two = packet_energy(readings[:6], 32, 58)
+    two = fit_packet_energy(readings[:6], 32, 58)
     assert isinstance(two, PacketEnergy)
     assert (two.bit_reach_j, two.packet_reach_j) == (None, None)
-    assert packet_energy(readings[:3], 32, 58) == Missing(
+    assert fit_packet_energy(readings[:3], 32, 58) == Missing(
         "1 packet size: two are needed to tell bits from packets"
     )
-    assert packet_energy([*readings[:3], readings[3]], 32, 58) == Missing(
+    assert fit_packet_energy([*readings[:3], readings[3]], 32, 58) == Missing(
         "packet size 512 B has one rate: two are needed for a slope"
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import median
 
-from linewatt.analysis.limits.sockets import CONGESTION, LIMITS
+from linewatt.analysis.limits.sockets import CONGESTION, SOCKET_LIMITS
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.datagrams import SURE, Losses, Unsure, datagram_losses
@@ -165,7 +165,9 @@ def versions(seen: Seen) -> Iterator[Flag]:
 def sockets(seen: Seen) -> Iterator[Flag]:
     """Kernel parameters of sockets that one end has otherwise than the other."""
     protocol = "tcp" if seen.case.is_tcp else "udp"
-    names = dict.fromkeys([*(name for limit_names in LIMITS.values() for name in limit_names[protocol])])
+    names = dict.fromkeys(
+        [*(name for limit_names in SOCKET_LIMITS.values() for name in limit_names[protocol])]
+    )
     if protocol == "tcp":
         names[CONGESTION] = None
     for pair in seen.case.pairs:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise, permutations
 
-from linewatt.analysis.power.totals import SCOPE_WORDS, Total, cpu, total
+from linewatt.analysis.power.totals import SCOPE_WORDS, Total, power_of_cpus, total_of_scope
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.ends import cpu_shares
 from linewatt.findings.power import (
@@ -116,7 +116,7 @@ def another_unit(end: EndResult, cpus: int) -> Iterator[Flag]:
 
 def less_than_its_cpus(end: EndResult, others: Sequence[EndResult]) -> Iterator[Flag]:
     """CPUs that draw more than the whole host: one of the two is another host's."""
-    of_cpus, host_total = cpu(_readings(end)), _smallest_whole(end)
+    of_cpus, host_total = power_of_cpus(_readings(end)), _smallest_whole(end)
     if not isinstance(of_cpus, Total) or host_total is None:
         return
     if _least(of_cpus) <= _most(host_total) * (1 + MAX_PSU_GAIN):
@@ -229,7 +229,7 @@ def _readings(end: EndResult) -> list[PowerResult]:
 
 
 def _whole(end: EndResult, scope: str) -> Total | Missing | None:
-    return total(_readings(end), scope)
+    return total_of_scope(_readings(end), scope)
 
 
 def _least(power_total: Total) -> float:

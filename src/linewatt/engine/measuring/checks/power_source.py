@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
-from linewatt.analysis.power.totals import SCOPE_WORDS, Total, cpu, system, total
+from linewatt.analysis.power.totals import SCOPE_WORDS, Total, power_of_cpus, power_of_system, total_of_scope
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.cut import Seen
 from linewatt.findings.power import (
@@ -42,7 +42,7 @@ def check(seen: Seen) -> Iterator[Flag]:
 
 def rapl_as_system(end: EndResult) -> Iterator[Flag]:
     """The system's power, or what is said to be it, is a model of the processor's."""
-    total = system(end.power)
+    total = power_of_system(end.power)
     if not isinstance(total, Total):
         return
     methods = {result.channel: result.method for result in end.power if result.source == total.source}
@@ -113,7 +113,7 @@ def two_walls(end: EndResult) -> Iterator[Flag]:
 
     What a calibration corrected was compared with a meter that measures the same.
     """
-    taken = system(end.power)
+    taken = power_of_system(end.power)
     if not isinstance(taken, Total) or taken.scope != "wall" or taken.provenance == "estimate":
         return
     if any(result.is_corrected and result.source == taken.source for result in end.power):
@@ -122,7 +122,7 @@ def two_walls(end: EndResult) -> Iterator[Flag]:
         source_results = [
             result for result in end.power if result.source == source and result.provenance != "estimate"
         ]
-        second_total = total(source_results, "wall")
+        second_total = total_of_scope(source_results, "wall")
         if isinstance(second_total, Total):
             yield Flag(
                 "power-two-readings",
@@ -144,7 +144,7 @@ def unexplained(
     end: EndResult, idle_cores: float | None, readings: Sequence[Reading], window: Window
 ) -> Iterator[Flag]:
     """Far more above idle than the CPUs can have drawn."""
-    total = system(end.power)
+    total = power_of_system(end.power)
     if not isinstance(total, Total) or total.idle_w is None or total.provenance == "estimate":
         return
     explained = _explained(end, idle_cores)
@@ -167,7 +167,7 @@ def unexplained(
 
 def _explained(end: EndResult, idle_cores: float | None) -> tuple[float, str] | None:
     """The most that the CPUs add, W, and how it is known; None: it is not."""
-    cpu_power = cpu(end.power)
+    cpu_power = power_of_cpus(end.power)
     if isinstance(cpu_power, Total) and cpu_power.idle_w is not None and cpu_power.provenance != "estimate":
         rise_w = max(0.0, cpu_power.power_w - cpu_power.idle_w)
         return CPU_FACTOR * rise_w, f"the CPUs' power (+{rise_w:.1f} W)"
@@ -181,7 +181,7 @@ def _beside(end: EndResult, readings: Sequence[Reading], window: Window) -> str:
     """What is known of parts that draw without the CPUs."""
     phrases = []
     for scope in BESIDE:
-        other_total = total(end.power, scope)
+        other_total = total_of_scope(end.power, scope)
         if (
             isinstance(other_total, Total)
             and other_total.idle_w is not None

@@ -45,7 +45,7 @@ def check(seen: Seen) -> Iterator[Flag]:
         readings, cpus = seen.readings(end), seen.spec(end).cpus
         cpu_flags = cpu(end, readings, cpus, seen.window)
         yield from cpu_flags
-        if not cpu_flags and len(_cores(readings, cpus, seen.window)) >= steadiness.FEWEST:
+        if not cpu_flags and len(_cores(readings, cpus, seen.window)) >= steadiness.FEWEST_INTERVALS:
             yield from power(
                 end, readings, seen.window
             )  # else nobody knows whether what it follows is steady
@@ -66,17 +66,17 @@ def _of_pairs(seen: Seen) -> list[Flag]:
 def throughput(receivers: Sequence[EndRun], window: Window) -> list[Flag]:
     """What the receivers' intervals say together; nothing below ten of them."""
     total = total_rates(receivers, window)
-    return of_shape(shapes.shape(total), len(total), window)
+    return of_shape(shapes.find_shape(total), len(total), window)
 
 
-def of_shape(shape: shapes.Shape | None, length: int, window: Window) -> list[Flag]:
+def of_shape(shape: shapes.SeriesShape | None, length: int, window: Window) -> list[Flag]:
     """What the shape of throughput in a window of ``length`` equal intervals is found to be."""
     if shape is None:
         return []
     shape_words = Words(format_rate, length, window)
     effect = shapes.effect_ratio(shape, length)
     match shape:
-        case steadiness.Step(at, before, after) if at <= WARM_UP_PART * length:
+        case steadiness.SeriesStep(at, before, after) if at <= WARM_UP_PART * length:
             return [_warm_up(shape_words, at, before, after, effect)]
         case shapes.Lows(count, 0, _, low, others) if shape.together and count <= WARM_UP_PART * length:
             return [_warm_up(shape_words, count, low, others, effect)]
@@ -120,7 +120,7 @@ def cpu(
 ) -> list[Flag]:
     """CPU use of a host, record by record, although throughput is steady."""
     used = _cores(readings, cpus, window)
-    shape = shapes.shape(used)
+    shape = shapes.find_shape(used)
     if shape is None or _extent(shape) < LEAST_CHANGE_CORES:
         return []
     words = Words(lambda cores: f"{cores:.2f} cores", len(used), window)
@@ -196,12 +196,12 @@ def _power(power_result: PowerResult, reading: Reading | None, window: Window) -
         power_result.scope.partition(":")[0] in SCOPES_THAT_FOLLOW_THE_CPU
         and power_result.provenance != "estimate"
     )
-    if reading is None or power_result.updates < steadiness.FEWEST or not follows:
+    if reading is None or power_result.updates < steadiness.FEWEST_INTERVALS or not follows:
         return None
     if power_result.channel not in reading.channels or reading.channels[power_result.channel].unit != "W":
         return None
     values = apart(reading.within(power_result.channel, window), power_result.averaging_s or 0.0)
-    shape = shapes.shape(values)
+    shape = shapes.find_shape(values)
     if shape is None or _extent(shape) < LEAST_METER_STEPS * (power_result.step_w or 0.0):
         return None
     words = Words(lambda watts: f"{format_significant(watts)} W", len(values), window)
@@ -219,10 +219,10 @@ def apart(readings: Sequence[tuple[float, float]], seconds: float) -> list[float
     return [value for _, value in distant]
 
 
-def _rise(shape: shapes.Shape) -> float:
+def _rise(shape: shapes.SeriesShape) -> float:
     """By how much it rose, or was higher for a while; 0 of a wave."""
     match shape:
-        case steadiness.Step(_, first, last) | steadiness.Slope(first, last):
+        case steadiness.SeriesStep(_, first, last) | steadiness.Slope(first, last):
             return last - first
         case shapes.Segment(_, _, inside, outside) | shapes.Lows(_, _, _, inside, outside):
             return inside - outside
@@ -230,10 +230,10 @@ def _rise(shape: shapes.Shape) -> float:
             return 0.0
 
 
-def _extent(shape: shapes.Shape) -> float:
+def _extent(shape: shapes.SeriesShape) -> float:
     """How far apart the values are that the mean is of."""
     match shape:
-        case steadiness.Step(_, first, last) | steadiness.Slope(first, last):
+        case steadiness.SeriesStep(_, first, last) | steadiness.Slope(first, last):
             return abs(first - last)
         case shapes.Segment(_, _, first, last) | shapes.Lows(_, _, _, first, last):
             return abs(first - last)
@@ -252,11 +252,11 @@ class Words:
     def seconds(self, at: float) -> str:
         return f"{at / self.length * self._window.seconds:.3g} s"
 
-    def of(self, shape: shapes.Shape) -> str:
+    def of(self, shape: shapes.SeriesShape) -> str:
         value, seconds = self._value, self.seconds
         in_window = f"within the window of {self._window.seconds:g} s"
         match shape:
-            case steadiness.Step(at, first, last):
+            case steadiness.SeriesStep(at, first, last):
                 return f"{_went(first, last)} at {seconds(at)}, {self._change(first, last)} {in_window}"
             case steadiness.Slope(first, last):
                 return f"{_went(first, last)} steadily, {self._change(first, last)} {in_window}"

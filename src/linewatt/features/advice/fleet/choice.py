@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from linewatt.analysis.power.totals import SCOPE_WORDS, WEIGHT
+from linewatt.analysis.power.totals import PROVENANCE_WEIGHT, SCOPE_WORDS
 from linewatt.features.advice.fleet.points import OperatingPoint
 from linewatt.features.advice.fleet.question import Question
 from linewatt.features.advice.fleet.totals import Fleet, Totals
@@ -95,7 +95,7 @@ _WORDS: dict[Provenance | None, str] = {
 
 
 def _weight(provenance: Provenance) -> int:
-    return WEIGHT[provenance]
+    return PROVENANCE_WEIGHT[provenance]
 
 
 def _how_sure(cheapest: Fleet, others: Sequence[Fleet], by: By) -> tuple[Sure, tuple[Fleet, ...]]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from linewatt.analysis.statistics.stats import LEVEL
+from linewatt.analysis.statistics.stats import CONFIDENCE_LEVEL
 from linewatt.features.advice.fleet.advice import FleetAdvice
 from linewatt.features.advice.fleet.points import OperatingPoint, Reading
 from linewatt.features.advice.fleet.question import Question
@@ -87,7 +87,7 @@ def _interval(fleet: Fleet) -> dict[str, Any] | None:
     """From the best to the worst that is within 95 %; ``None`` where nothing is known of the spread."""
     if fleet.low is None or fleet.high is None:
         return None
-    return {"level": LEVEL, "runs": fleet.point.runs, **_both(fleet.low, fleet.high)}
+    return {"level": CONFIDENCE_LEVEL, "runs": fleet.point.runs, **_both(fleet.low, fleet.high)}
 
 
 def _both(low: Totals, high: Totals) -> dict[str, list[float] | None]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from linewatt.analysis.cases.summary import CaseSummary, summarise
-from linewatt.analysis.findings import Findings, gather
+from linewatt.analysis.findings import Findings, gather_findings
 from linewatt.errors import InvalidInput
 from linewatt.features.advice.fleet.points import OperatingPoint, operating_points, why_no_point
 from linewatt.model import Role, Trial
@@ -60,7 +60,7 @@ def of_trials(name: str, trials: Sequence[Trial], role: Role, caveats: Sequence[
     named = [
         (test_and_factors(series.summaries[0].case), series.summaries) for series in series_of(summaries)
     ]
-    return replace(_source(name, named, gather(trials, summaries), role), caveats=tuple(caveats))
+    return replace(_source(name, named, gather_findings(trials, summaries), role), caveats=tuple(caveats))
 
 
 def of_result(result: Result, role: Role) -> FleetSource:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from linewatt.analysis.power.totals import Total, system_now
+from linewatt.analysis.power.totals import Total, power_of_system_now
 from linewatt.engine import events
 from linewatt.engine.case_text import describe, outcome, tells
 from linewatt.features.serve.broadcast.view import Document
@@ -125,6 +125,6 @@ def _busy_ratio(shares: CpuShares | None) -> float | None:
 def _watts_of_ends(ends: Sequence[EndResult]) -> Iterator[Document]:
     """System power of each end over the window; ends without a meter are left out."""
     for end in ends:
-        total = system_now(end.power)
+        total = power_of_system_now(end.power)
         if isinstance(total, Total):
             yield document_of(events.Watts(end.host, total.power_w, total.provenance, total.scope))

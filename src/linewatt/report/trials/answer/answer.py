@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from linewatt.analysis.cases.summary import CaseSummary, fastest_case, mean_bps
 from linewatt.analysis.metrics.of_power import POWER_BY_NAME
-from linewatt.analysis.metrics.of_trial import BY_NAME
-from linewatt.analysis.metrics.unit import Unit, fixed, same
+from linewatt.analysis.metrics.of_trial import METRIC_BY_NAME
+from linewatt.analysis.metrics.unit import Unit, fixed_decimals, unscaled
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.findings import kind_of
 from linewatt.model import ENDS, Role
@@ -134,7 +134,7 @@ def rate(summary: CaseSummary, view: Digest) -> tuple[str, str]:
 
     Why there is none stands in its place. Runs that may be of two modes stand beside their mean.
     """
-    speed = BY_NAME["throughput_bps"]
+    speed = METRIC_BY_NAME["throughput_bps"]
     unit = speed.unit([summary])
     cell = case_cell(speed, summary, unit)
     if summary.unresolved is not None:
@@ -187,7 +187,7 @@ _BESIDE = {
 def _beside(shown: Sequence[CaseSummary], summary: CaseSummary) -> Iterator[str]:
     """What of the line, loss and latency, where a case of those shown has any; else an empty text."""
     for name, words in _BESIDE.items():
-        metric = BY_NAME.get(name)
+        metric = METRIC_BY_NAME.get(name)
         if metric is not None and metric.has_values(shown):
             cell = case_cell(metric, summary, unit := metric.unit(shown))
             if not cell.missing:
@@ -255,7 +255,7 @@ def series_table(shown: Sequence[Best], view: Digest, notes: tuple[Note, ...]) -
         for role in ENDS
         if any(_end_cell(name, role, best_case.summary, view.marks).text != MISSING for best_case in shown)
     ]
-    line = BY_NAME["line_rate_ratio"]
+    line = METRIC_BY_NAME["line_rate_ratio"]
     lined = line.has_values([best_case.summary for best_case in shown])
     heads = (
         Head("Throughput", kind="number"),
@@ -282,7 +282,7 @@ def series_table(shown: Sequence[Best], view: Digest, notes: tuple[Note, ...]) -
     )
 
 
-CORES = Unit("cores", same, fixed(2))
+CORES = Unit("cores", unscaled, fixed_decimals(2))
 _PAGE_COLUMNS = {
     "{role}_cpu_cores": Head("CPU", "cores"),
     "system_w": Head("Power", "W"),
@@ -298,7 +298,7 @@ def _end_cell(name: str, role: Role, summary: CaseSummary, marks: Marks) -> Cell
             return Cell(MISSING, reason="no source of power was named")
         cell = power_cell(metric, power, metric.units[0], summary.trials_done)
         return replace(cell, sd=None, doubts=marks.cell(summary.case, metric.figure, role))
-    of_case = BY_NAME[name.format(role=role)]
+    of_case = METRIC_BY_NAME[name.format(role=role)]
     unit = CORES if name == "{role}_cpu_cores" else of_case.unit([summary])
     cell = case_cell(of_case, summary, unit)
     return replace(cell, sd=None, doubts=marks.cell(summary.case, "cpu", role))
@@ -377,4 +377,8 @@ _OF_POWER = [
 def _unit_of(name: str, role: Role, summary: CaseSummary) -> str:
     if name in POWER_BY_NAME:
         return POWER_BY_NAME[name].units[0].name
-    return CORES.name if name == "{role}_cpu_cores" else BY_NAME[name.format(role=role)].unit([summary]).name
+    return (
+        CORES.name
+        if name == "{role}_cpu_cores"
+        else METRIC_BY_NAME[name.format(role=role)].unit([summary]).name
+    )

@@ -9,8 +9,8 @@ from typing import Any
 from linewatt.analysis.cases.regimes import Regime
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.limits.candidate import Kind, SentAgain
-from linewatt.analysis.limits.cpus import used
-from linewatt.analysis.limits.limit_text import filled, name, short
+from linewatt.analysis.limits.cpus import used_cores
+from linewatt.analysis.limits.limit_text import cpu_users_text, limit_name, short_limit
 from linewatt.analysis.limits.ranking import Ranked
 from linewatt.analysis.limits.verdict import Limit
 from linewatt.declare import FLAT, SELDOM
@@ -179,7 +179,7 @@ def _candidate(ranked: Ranked, *, named: bool) -> CandidateDocument:
     return fill(
         CandidateDocument,
         ranked,
-        what=name(ranked),
+        what=limit_name(ranked),
         named=named,
         share_mean=ranked.share,
         share_low=min(ranked.known),
@@ -188,7 +188,7 @@ def _candidate(ranked: Ranked, *, named: bool) -> CandidateDocument:
         trials_known=len(ranked.known),
         for_=ranked.evidence,
         cpus=ranked.cpu.cpus if ranked.cpu else None,
-        role_used_mean=used(ranked.role, load_niced=ranked.load_niced) if ranked.role else None,
+        role_used_mean=used_cores(ranked.role, load_niced=ranked.load_niced) if ranked.role else None,
         quota=None if ranked.cgroup is None else fill(QuotaKeys, ranked),
         retransmits=None if ranked.sent_again is None else _retransmits(ranked.sent_again),
     )
@@ -210,7 +210,7 @@ def limit_forms(summary: CaseSummary, verb: str = "limited by ") -> tuple[str, .
     paced = limit.candidate("paced")
     if limit.kind == "paced":
         return (f"held to its rate: {limit.evidence}",)
-    missed = f"; {short(paced)} arrived" if paced is not None and not paced.holds else ""
+    missed = f"; {short_limit(paced)} arrived" if paced is not None and not paced.holds else ""
     if limit.found:
         named_limit = f"{verb}{limit.what}"
         where = f"{named_limit} ({_where(limit)})"
@@ -243,7 +243,7 @@ def _where(limit: Limit) -> str:
             busiest[candidate.end] = max(busiest_cpu, candidate, key=lambda ranked: ranked.share)
     several = len(busiest) > 1
     parts = (
-        (_at(candidate, format_percent(min(1.0, candidate.share)), named=several), *filled(candidate))
+        (_at(candidate, format_percent(min(1.0, candidate.share)), named=several), *cpu_users_text(candidate))
         for candidate in busiest.values()
     )
     return "; ".join(": ".join(part) for part in parts)

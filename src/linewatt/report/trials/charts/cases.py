@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from linewatt.analysis.cases.summary import CaseSummary
-from linewatt.analysis.metrics.of_trial import BY_NAME
+from linewatt.analysis.metrics.of_trial import METRIC_BY_NAME
 from linewatt.analysis.metrics.unit import KPPS, MBPS_PER_CORE, MPPS, Unit
 from linewatt.missing import value_or_none
 from linewatt.model import Case, CpuShares, Trial
@@ -170,7 +170,7 @@ def _of_ends(series: Series, metric: str) -> Iterator[Point]:
 
 
 def _metric_of(name: str, trial: Trial) -> float | None:
-    read = BY_NAME[name].read
+    read = METRIC_BY_NAME[name].read
     return value_or_none(read(trial)) if read else None
 
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 
 from linewatt.analysis.cases.matrix import Matrix
-from linewatt.analysis.metrics.of_trial import BY_NAME
-from linewatt.analysis.metrics.unit import Unit, significant
+from linewatt.analysis.metrics.of_trial import METRIC_BY_NAME
+from linewatt.analysis.metrics.unit import Unit, significant_digits
 from linewatt.report.charts import data, specs
 from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec
@@ -33,7 +33,7 @@ STEPS = (
     ("#0d3468", "#ffffff"),
 )
 """ground and text of each step in the light scheme; style.css has both schemes"""
-_SHORT = significant(3)
+_SHORT = significant_digits(3)
 _WIDE_FROM = 7
 """hosts from which a map takes the width of the page"""
 _STEPS_PX = ((6, 58), (10, 50))
@@ -112,7 +112,7 @@ def heat_maps(tests: Iterable[PairCases]) -> tuple[HeatMap, ...]:
         for field, words, remark, best in _QUANTITIES:
             summaries = [cell for _, matrix in cases.drawn for cell in matrix.cells.values()]
             values = [value.mean for summary in summaries if (value := summary.values.get(field)) is not None]
-            unit = BY_NAME[field].unit(summaries)
+            unit = METRIC_BY_NAME[field].unit(summaries)
             for label, matrix in cases.drawn if values else ():
                 maps.append(
                     HeatMap(

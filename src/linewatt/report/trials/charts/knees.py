@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from linewatt.analysis.cases.instance_search import InstanceSearch, fitted
+from linewatt.analysis.cases.instance_search import InstanceSearch, fit_knee
 from linewatt.report.charts import specs
 from linewatt.report.charts.data import Row
 from linewatt.report.charts.figure import Figure
@@ -79,7 +79,7 @@ def _spec(search: InstanceSearch) -> Spec:
 
 def _fitted(search: InstanceSearch) -> Iterator[Row]:
     """The lines fitted on either side of the knee, and the interval of where they meet."""
-    bend, lines = search.knee, fitted(search)
+    bend, lines = search.knee, fit_knee(search)
     if bend is None or lines is None:
         return
     first, last = search.tried[0], search.tried[-1]

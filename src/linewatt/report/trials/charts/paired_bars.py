@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from linewatt.analysis.cases.detail import DetailBlock
-from linewatt.analysis.metrics.unit import GBPS, MBPS, PER_GBPS, PER_MBPS, Unit, significant
+from linewatt.analysis.metrics.unit import GBPS, MBPS, PER_GBPS, PER_MBPS, Unit, significant_digits
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Case, Direction, Role, Trial
 from linewatt.report.charts import specs
@@ -29,7 +29,7 @@ PARTS: dict[str, str] = {
     "same CPUs": specs.SHARE_COLOURS["other"],
 }
 _ROLE_OF: dict[Role, str] = {"sender": "sender", "receiver": "receiver"}
-_SHORT = significant(3)
+_SHORT = significant_digits(3)
 
 
 @dataclass(frozen=True, slots=True)

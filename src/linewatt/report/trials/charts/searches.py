@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from linewatt.analysis.cases.rate_search import RateSearch, Step
+from linewatt.analysis.cases.rate_search import RateSearch, RateStep
 from linewatt.report.charts import specs
 from linewatt.report.charts.data import Row
 from linewatt.report.charts.figure import Figure
@@ -46,7 +46,7 @@ def search_figures(rate_searches: Sequence[RateSearch]) -> Iterator[Figure]:
             )
 
 
-def _near(search: RateSearch) -> list[Step]:
+def _near(search: RateSearch) -> list[RateStep]:
     """The steps around what was found; all where nothing was."""
     bounds = [bound for goal in search.goals for bound in (goal.lower, goal.upper) if bound is not None]
     if not bounds:
@@ -56,7 +56,7 @@ def _near(search: RateSearch) -> list[Step]:
     return [step for step in search.steps if low <= step.load_bps <= high]
 
 
-def _spec(search: RateSearch, drawn: Sequence[Step]) -> Spec:
+def _spec(search: RateSearch, drawn: Sequence[RateStep]) -> Spec:
     rows: list[Row] = [
         {"kind": "mean", "x": mbps_from_bps(step.offered_bps), "value": 100 * step.lost_ratio}
         for step in drawn

@@ -36,7 +36,7 @@ class IdlePower:
         """Whether idle is too unlike for what is told above it, which is of the system only."""
         if self.before_w is None or self.after_w is None or self.scope not in power.SYSTEM_SCOPES:
             return False
-        return power.idle_drift((self.before_w, self.after_w), self.step_w) is not None
+        return power.idle_drift_of((self.before_w, self.after_w), self.step_w) is not None
 
     @property
     def clause(self) -> str:
@@ -111,7 +111,7 @@ def _idle(
     for scope in which:
         if power.is_refuted(then, scope) or power.is_refuted(now, scope):
             continue
-        before, after = power.total(then, scope), power.total(now, scope)
+        before, after = power.total_of_scope(then, scope), power.total_of_scope(now, scope)
         totals = [total for total in (before, after) if isinstance(total, power.Total)]
         if totals:
             worst = power.least_sure(total.provenance for total in totals)

@@ -14,7 +14,7 @@ from itertools import groupby
 from linewatt.analysis.cases.regimes import Regime
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.metrics.of_power import POWER_METRICS, PowerMetric, power_unit
-from linewatt.analysis.metrics.of_trial import BY_NAME
+from linewatt.analysis.metrics.of_trial import METRIC_BY_NAME
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.power.summary import EndPower
 from linewatt.analysis.power.totals import SCOPE_WORDS
@@ -29,7 +29,7 @@ from linewatt.report.trials.settings.scalability import count_cell, count_head, 
 Scopes = tuple[str | None, str | None]
 """Which watts are the system's and which the CPU's, keys of ``SCOPE_WORDS``"""
 
-_THROUGHPUT = BY_NAME["throughput_bps"]
+_THROUGHPUT = METRIC_BY_NAME["throughput_bps"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from linewatt.analysis.power.heat import Heat, end_of, heat_of, is_told, why_missing
+from linewatt.analysis.power.heat import Heat, end_of_host, heat_of, is_heat_known, why_no_heat
 from linewatt.analysis.power.machine_conditions import DEGREES
 from linewatt.model import Case, EndResult, Trial
 from linewatt.report.provenance import provenance_mark
@@ -83,7 +83,7 @@ def thermal_tables(view: Digest, *, trials: bool = False) -> tuple[Table, ...]:
     return tuple(
         _table(host, lines, trials=trials)
         for host, lines in lines_by_host.items()
-        if any(is_told(end) for line in lines for end in line.ends)
+        if any(is_heat_known(end) for line in lines for end in line.ends)
     )
 
 
@@ -92,7 +92,7 @@ def _ends(view: Digest) -> dict[str, _Ends]:
     by_host: dict[str, _Ends] = {host: {} for host in view.hosts}
     for trial in view.result.trials:
         for host in {end.host for end in trial.ends} & by_host.keys():
-            if (end := end_of(trial, host)) is not None:
+            if (end := end_of_host(trial, host)) is not None:
                 by_host[host].setdefault(trial.case, []).append((trial, end))
     return by_host
 
@@ -133,7 +133,7 @@ def _simulated(heats: Sequence[Heat]) -> Iterator[Note]:
 def _cell(column: _Column, heat: Heat, line: _Line) -> Cell:
     text = column.text(heat)
     if text is None:
-        return Cell(MISSING, reason=why_missing(column.field, line.ends))
+        return Cell(MISSING, reason=why_no_heat(column.field, line.ends))
     return Cell(text, mark=provenance_mark(heat.provenance) if column.field == "power_w" else None)
 
 
@@ -141,5 +141,5 @@ def _lacks(lines: Sequence[_Line], heats: Sequence[Heat]) -> Iterator[Lack]:
     for column in _COLUMNS:
         for line, heat in zip(lines, heats, strict=True):
             if column.text(heat) is None:
-                reason = why_missing(column.field, line.ends)
+                reason = why_no_heat(column.field, line.ends)
                 yield Lack(column.head.title, reason, row=" ".join(line.names))

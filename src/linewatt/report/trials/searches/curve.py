@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from linewatt.analysis.cases.load_levels import LevelCurve, LevelPoint
 from linewatt.analysis.metrics.of_power import MBPS_PER_W, POWER_BY_NAME
-from linewatt.analysis.metrics.of_trial import BY_NAME
+from linewatt.analysis.metrics.of_trial import METRIC_BY_NAME
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.findings import Figure
 from linewatt.report.columns import case_cell, cell_of, power_cell
@@ -91,7 +91,7 @@ def _point(point: LevelPoint, view: Digest) -> Iterator[str]:
         missed = "(missed its target)" if point.missed else ""
         parts = (format_rate(arrived.mean, 4), missed, letters(marks.cell(case, "throughput")))
         yield " ".join(filter(None, parts))
-    cores = case_cell(BY_NAME[f"{point.role}_cpu_cores"], point.summary, CORES)
+    cores = case_cell(METRIC_BY_NAME[f"{point.role}_cpu_cores"], point.summary, CORES)
     busy = figure(cores, CORES.name, marks.cell(case, "cpu", point.role))
     yield "CPU not known" if cores.missing else busy
     for name in ("system_w", "system_bps_per_w"):

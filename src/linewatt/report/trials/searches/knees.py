@@ -11,14 +11,14 @@ from typing import Any
 from linewatt.analysis.cases.analyse import knee_place
 from linewatt.analysis.cases.instance_search import (
     Doubling,
+    InstanceRule,
     InstanceSearch,
-    Rule,
+    InstanceStep,
     State,
-    Step,
-    bounded,
-    falls,
-    instance_search,
-    next_step,
+    bounded_by_cpus,
+    carries_less_at_most,
+    instance_search_of,
+    next_instance_step,
 )
 from linewatt.analysis.limits.knee import Knee
 from linewatt.declare import FLAT, PREFIXED
@@ -60,11 +60,11 @@ def _searches(test: AskedTest, case: Case) -> bool:
 
 
 def _search(case: Case, trials: Sequence[Trial], settings: Asked, result: Result) -> InstanceSearch:
-    rule = Rule(settings.runs, settings.most, settings.bound, settings.counts)
+    rule = InstanceRule(settings.runs, settings.most, settings.bound, settings.counts)
     if not settings.named:
-        rule = bounded(rule, result.manifest.hosts, case)
-    ended = recorded_why(case, result) or next_step(rule, trials).ended
-    return instance_search(case, rule, trials, ended=ended)
+        rule = bounded_by_cpus(rule, result.manifest.hosts, case)
+    ended = recorded_why(case, result) or next_instance_step(rule, trials).ended
+    return instance_search_of(case, rule, trials, ended=ended)
 
 
 def certain(search: InstanceSearch) -> bool:
@@ -83,7 +83,7 @@ def answer_words(search: InstanceSearch) -> str:
             f"most have a number"
         )
     if search.state == "found" and search.knee is not None:
-        return _knee_words(search.knee, search.after_bps if falls(search) else None)
+        return _knee_words(search.knee, search.after_bps if carries_less_at_most(search) else None)
     if stops is None or stops.gain is None or enough is None:
         return f"no knee up to {plural(most_tried, 'instance')}"
     if search.state == "flat":
@@ -168,7 +168,7 @@ def _table(search: InstanceSearch, name: str) -> Table:
     )
 
 
-def _row(step: Step, search: InstanceSearch) -> Row:
+def _row(step: InstanceStep, search: InstanceSearch) -> Row:
     mean = step.throughput_bps
     interval = mean.interval() if mean is not None else None
     ci = f"{format_rate(interval.low, 4)} to {format_rate(interval.high, 4)}" if interval else MISSING
@@ -256,7 +256,7 @@ def _document(search: InstanceSearch, doubts: Doubts) -> InstanceSearchDocument:
     )
 
 
-def _step(step: Step, search: InstanceSearch) -> InstanceStepDocument:
+def _step(step: InstanceStep, search: InstanceSearch) -> InstanceStepDocument:
     doubled = next((doubling for doubling in search.doublings if doubling.more == step), None)
     gain = None if doubled is None else doubled.measured
     return InstanceStepDocument(

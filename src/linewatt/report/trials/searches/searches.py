@@ -13,11 +13,11 @@ from linewatt.analysis.cases.rate_search import (
     Bound,
     Goal,
     GoalState,
+    RateRule,
     RateSearch,
-    Rule,
-    Step,
-    next_step,
-    searches,
+    RateStep,
+    find_rate_searches,
+    next_rate_step,
 )
 from linewatt.declare import FLAT
 from linewatt.json_document import document_of, fill
@@ -41,14 +41,14 @@ def searches_of(result: Result) -> tuple[RateSearch, ...]:
     settings = result.manifest.asked.search
     if settings is None:
         return ()
-    rule = Rule(
+    rule = RateRule(
         tuple(settings.loss_ratios),
         settings.width_ratio,
         settings.max_rate_bps,
         settings.trials,
         settings.runs,
     )
-    return searches(result.trials, rule)
+    return find_rate_searches(result.trials, rule)
 
 
 def named(all_searches: Sequence[S]) -> list[tuple[S, str]]:
@@ -195,7 +195,7 @@ def _of_sender(goal: Goal, upper: Bound) -> str:
     return f"{sentence}; where it sent {sent} (trial {lossy.trial.number}), {lost} was lost"
 
 
-def _highest(goal: Goal, search: RateSearch, first: Step) -> str:
+def _highest(goal: Goal, search: RateSearch, first: RateStep) -> str:
     offered = [step.offered_bps for step in goal.lower.steps] if goal.lower is not None else []
     rate = format_rate(first.offered_bps, 4)
     if goal.differing:
@@ -246,7 +246,7 @@ def _rounded(ratio: float, digits: int) -> float:
 
 def why_ended(search: RateSearch, result: Result) -> str | None:
     """Why no further rate was tried; None: it goes on."""
-    return recorded_why(search.case, result) or next_step(search.rule, search.trials).ended
+    return recorded_why(search.case, result) or next_rate_step(search.rule, search.trials).ended
 
 
 def recorded_why(case: Case, result: Result) -> str | None:
@@ -295,7 +295,7 @@ def _table(search: RateSearch, name: str, result: Result) -> Table:
     )
 
 
-def _row(step: Step, search: RateSearch) -> Row:
+def _row(step: RateStep, search: RateSearch) -> Row:
     bounds = [goal_name(goal) for goal in search.goals if goal.lower and step in goal.lower.steps]
     above = [f"above {goal_name(goal)}" for goal in search.goals if goal.upper and step in goal.upper.steps]
     short = [f"sent {format_percent(step.unsent_ratio)} less than asked for"] if step.unsent_ratio else []
@@ -418,7 +418,7 @@ def _bound(bound: Bound) -> BoundDocument:
     )
 
 
-def _step(step: Step) -> RateStepDocument:
+def _step(step: RateStep) -> RateStepDocument:
     trial = step.trial
     figures = {"rate_bps": trial.case.rate_bps, "throughput_bps": trial.throughput_bps}
     return fill(RateStepDocument, step, trial=trial.number, **figures)

@@ -15,9 +15,9 @@ from linewatt.analysis.comparison.effects import (
     ResponseEffects,
     Setting,
     best_doubts,
-    effects,
+    group_effects,
 )
-from linewatt.analysis.comparison.verdicts import signed
+from linewatt.analysis.comparison.verdicts import signed_change
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.campaign import design
@@ -65,7 +65,7 @@ def experiment(result: Result) -> Experiment | None:
     named: design.Design = next(
         (design_name for design_name in designs if design_name == campaign.design), "one-at-a-time"
     )
-    groups = effects(result.trials, factors, named)
+    groups = group_effects(result.trials, factors, named)
     of_cases = case_names([group.case for group in groups], with_test=True)
     names = {group: of_cases[group.case] for group in groups}
     notes = [*design.words(factors, named), *_absent(groups, names)]
@@ -133,9 +133,9 @@ def _row(effect: MainEffect, sure: str | None) -> Row:
     if change is None:
         change_cells = text_cells(MISSING, MISSING, MISSING)
     else:
-        interval = f"{signed(change.low)} to {signed(change.high)}"
+        interval = f"{signed_change(change.low)} to {signed_change(change.high)}"
         change_cells = (
-            Cell(signed(change.value), mark=sure),
+            Cell(signed_change(change.value), mark=sure),
             Cell(interval, mark=sure),
             Cell(p_text(change.p_holm)),
         )

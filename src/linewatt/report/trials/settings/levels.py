@@ -9,7 +9,7 @@ from typing import Any
 
 from linewatt.analysis.cases.load_levels import MISSED_RATIO, LevelCurve, LevelPoint
 from linewatt.analysis.metrics.of_power import MBPS_PER_W, POWER_BY_NAME, POWER_METRICS
-from linewatt.analysis.metrics.of_trial import BY_NAME
+from linewatt.analysis.metrics.of_trial import METRIC_BY_NAME
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.declare import (
     BOOLEAN,
@@ -183,8 +183,8 @@ def _level(point: LevelPoint) -> dict[str, Any]:
         "trials_failed": summary.trials_failed,
     }
     for name in _OF_CASE:
-        row |= export(BY_NAME[name], summary)
-    cores = export(BY_NAME[f"{point.role}_cpu_cores"], summary)
+        row |= export(METRIC_BY_NAME[name], summary)
+    cores = export(METRIC_BY_NAME[f"{point.role}_cpu_cores"], summary)
     row |= {key.removeprefix(f"{point.role}_"): value for key, value in cores.items()}
     for power in _OF_END:
         exported = export_end(power, point.role, point.power)
@@ -208,11 +208,11 @@ def _keys_of_level() -> Keys:
     }
     role = ENDS[0]
     of_end = [
-        metric_schema(BY_NAME[f"{role}_cpu_cores"]),
+        metric_schema(METRIC_BY_NAME[f"{role}_cpu_cores"]),
         *(end_schema(power_metric, role) for power_metric in _OF_END),
     ]
     for name in _OF_CASE:
-        keys |= metric_schema(BY_NAME[name])
+        keys |= metric_schema(METRIC_BY_NAME[name])
     for metric_keys in of_end:
         keys |= {name.removeprefix(f"{role}_"): value_schema for name, value_schema in metric_keys.items()}
     return {**keys, "target_missed": maybe(BOOLEAN), "remark": maybe(TEXT)}
@@ -298,8 +298,8 @@ def _columns(cases: LevelCases, marks: Marks) -> list[Shown]:
     """What was asked for, which has no spread, what arrived, and what it cost."""
     summaries = [point.summary for point in cases.points]
     names = ("target_bps", "throughput_bps", "target_deviation_ratio", f"{cases.role}_cpu_cores")
-    target, rate, off, cpu = (of_case(BY_NAME[name], summaries, marks) for name in names)
-    loss = of_cases([BY_NAME["lost_ratio"]], summaries, marks)
+    target, rate, off, cpu = (of_case(METRIC_BY_NAME[name], summaries, marks) for name in names)
+    loss = of_cases([METRIC_BY_NAME["lost_ratio"]], summaries, marks)
     columns = [target.without_spread, rate, off.without_spread, *loss, cpu]
     if cases.scope:
         scope = cases.curves[0].scope

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from linewatt.analysis.cases.matrix import Matrix, fullest, matrices
+from linewatt.analysis.cases.matrix import Matrix, fullest_matrix, pair_matrices_of
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.metrics.of_power import POWER_BY_NAME
-from linewatt.analysis.metrics.of_trial import BY_NAME
+from linewatt.analysis.metrics.of_trial import METRIC_BY_NAME
 from linewatt.model import ENDS, Case
 from linewatt.report.columns import Shown, of_cases, of_power
 from linewatt.report.provenance import provenance_legend
@@ -49,7 +49,7 @@ class PairCases:
     @property
     def drawn(self) -> tuple[tuple[str, Matrix], ...]:
         """Of those that differ in instances only, the one with most of them: what heat maps are of."""
-        chosen = fullest(self.matrices)
+        chosen = fullest_matrix(self.matrices)
         return tuple(
             (label, matrix)
             for label, matrix in zip(self.labels, self.matrices, strict=True)
@@ -67,7 +67,7 @@ def pair_cases(groups: Sequence[TestGroup], order: Sequence[str] = ()) -> tuple[
     hosts = {host for pair in pairs for host in pair}
     if len(hosts) > _MANY_HOSTS and len(pairs) < _LEAST_PART * len(hosts) * (len(hosts) - 1):
         return ()
-    all_matrices = matrices(summaries, order)
+    all_matrices = pair_matrices_of(summaries, order)
     labels = matrix_labels([matrix.case for matrix in all_matrices])
     by_test: dict[str, list[Matrix]] = {}
     for matrix in all_matrices:
@@ -117,7 +117,7 @@ def _pairs(matrix: Matrix) -> list[tuple[str, str]]:
 
 def _columns(summaries: Sequence[CaseSummary]) -> Iterator[Shown]:
     """What a pair reached, and the watts of both ends where there are any."""
-    for shown_column in of_cases([BY_NAME[name] for name in _FIELDS], summaries):
+    for shown_column in of_cases([METRIC_BY_NAME[name] for name in _FIELDS], summaries):
         plain = replace(shown_column.head, show_sd=True, key="")
         yield Shown(
             plain, shown_column.cell if shown_column.head.show_sd else shown_column.without_spread.cell
