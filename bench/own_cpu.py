@@ -20,7 +20,7 @@ from bench.capacity import read_each_second
 from bench.cgroup import CpuTime, Group, command_line, group
 from bench.rig import lab_of, rig
 from bench.rows import MeasurementFailed, Peer, Row, Target
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.features.lab.api import HostLayout, Lab
 from linewatt.hosts import leash
 from linewatt.hosts.base import HostSpec
@@ -47,7 +47,7 @@ def measure(*, quick: bool) -> list[Row]:
         campaign = own.campaign(
             read_each_second(lab.inventory, own.directory), trials=1, window=_WINDOW, idle=idle
         )
-        watch = Watch(groups, seconds, Labels(load(campaign, None).hosts))
+        watch = Watch(groups, seconds, Labels(load_campaign(campaign, None).hosts))
         own.run(campaign, on_event=watch.on_event)
         by_hand = _mpstat_by_hand(lab, groups, seconds)
     return _rows(watch, by_hand)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from bench.rig import COMMAND
 from bench.rows import MeasurementFailed, Peer, Row
-from linewatt.placement.hwloc import parse_xml
-from linewatt.placement.policy import Wish, place
+from linewatt.placement.hwloc import parse_lstopo_xml
+from linewatt.placement.policy import Wish, place_processes
 
 ABOUT_S = 10
 _PACKAGES, _CACHES, _CORES, _THREADS = 2, 8, 16, 2
@@ -24,15 +24,15 @@ _PROCESSES = 64
 def measure(*, quick: bool) -> list[Row]:
     """Each in turn, so that all see the same machine."""
     text = topology_xml()
-    machine = parse_xml(text)
+    machine = parse_lstopo_xml(text)
     wish = Wish(_PROCESSES, node=0)
     with tempfile.TemporaryDirectory(prefix="linewatt-bench-") as directory:
         file = Path(directory) / "topology.xml"
         file.write_text(text)
         commands = _commands(file)
         steps: dict[str, Callable[[], object]] = {
-            "parse": lambda: parse_xml(text),
-            "place": lambda: place(machine, wish),
+            "parse": lambda: parse_lstopo_xml(text),
+            "place": lambda: place_processes(machine, wish),
             **{name: _runs(argv) for name, argv in commands.items()},
         }
         walls: dict[str, list[float]] = {name: [] for name in steps}

@@ -21,8 +21,8 @@ from bench.cost import Cost, cost
 from bench.rig import lab_of, rig
 from bench.rows import MeasurementFailed, Peer, Row, Target
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.plan import plan
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.planning.plan import plan_campaign
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.engine.live.readback import ReadBack, read_back
 from linewatt.engine.live.secrets import passwords
 from linewatt.engine.live.session import Session
@@ -71,8 +71,8 @@ def measure(*, quick: bool) -> list[Row]:
 
 async def _measured(file: Path, directory: Path, repetitions: int) -> list[Row]:
     """All of linewatt, then all by hand: 96 commands at once leave no CPU for heartbeats on one machine."""
-    campaign = load(file)
-    changes = plan(campaign, 0).changes
+    campaign = load_campaign(file)
+    changes = plan_campaign(campaign, 0).changes
     steps, by_hand = Steps(), settings_byhand.Walls()
     async with _opened(campaign) as session:
         await _as_found_elsewhere(session, changes)

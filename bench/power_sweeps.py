@@ -20,7 +20,7 @@ from bench.power_streams import STREAMS, ipmitool_stream, stream_rows
 from bench.rig import Rig, lab_of, rig
 from bench.rows import MeasurementFailed, Row, Target
 from linewatt.campaign.campaign import Campaign, PowerSource
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.engine.live.meters import MeterFeed
 from linewatt.engine.live.secrets import passwords
 from linewatt.features.lab.api import Lab
@@ -50,7 +50,7 @@ def _campaign(own: Rig, lab: Lab) -> Campaign:
     pairs = [
         f"{one.name} -> {other.name}" for one, other in zip(lab.hosts[::2], lab.hosts[1::2], strict=True)
     ]
-    campaign = load(own.campaign(lab.inventory, pairs=pairs))
+    campaign = load_campaign(own.campaign(lab.inventory, pairs=pairs))
     if not any(campaign.power.values()):
         raise MeasurementFailed("the lab has no BMCs: is ipmi_sim (openipmi) installed?")
     return campaign

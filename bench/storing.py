@@ -57,7 +57,7 @@ def _rows(again: Callable[[], Measured], directory: Path, times: int) -> list[Ro
 def _again(result: Path) -> Measured:
     """The first trial of a result with all that is stored beside it."""
     texts = raw.raw_texts(write.trial_dir(result, 1) / write.RAW_FOLDER)
-    campaign = stored.from_dict(read.load_manifest(result).asked.written)
+    campaign = stored.campaign_from_dict(read.load_manifest(result).asked.written)
     known = run_record.read(texts[run_record.NAME], texts, campaign.hosts, LOADS[campaign.load])
     readings = readings_of(known.sources, texts, campaign, known.run.clocks)
     return measured_of(known.run, readings, known.setup, LOADS[campaign.load], known.overhead_s)

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.report_factories import result, trial
 
-from linewatt.campaign.design import Design, settings
+from linewatt.campaign.design import Design, settings_of_design
 from linewatt.model import Case, TestName, Trial
 from linewatt.store.read import Result
 
@@ -46,7 +46,7 @@ def experiment_trials(
 ) -> tuple[Trial, ...]:
     """Every setting of the design ``trials`` times, in the order of an interleaved campaign."""
     draw = random.Random(4)  # noqa: S311
-    chosen = settings(factors, design)
+    chosen = settings_of_design(factors, design)
     runs = {setting: spread(trials, cv, draw) for setting in chosen}
     made: list[Trial] = []
     for at in range(trials):

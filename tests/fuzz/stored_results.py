@@ -25,9 +25,9 @@ from tests.soak_pairs import soak
 from tests.wiring import told
 
 from linewatt.campaign import stored
-from linewatt.campaign.planning.plain import as_dict
-from linewatt.campaign.planning.plan import plan
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.planning.plain import plan_as_dict
+from linewatt.campaign.planning.plan import plan_campaign
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.engine.measuring.measure import measure
 from linewatt.features.soak import plan as soak_plan
 from linewatt.loads.iperf3.load import Iperf3
@@ -107,7 +107,7 @@ def _loaded(root: Path, text: str) -> Any:
     path = root / "campaign.yaml"
     path.write_text(text)
     try:
-        return load(path)
+        return load_campaign(path)
     finally:
         path.unlink()
 
@@ -115,10 +115,10 @@ def _loaded(root: Path, text: str) -> Any:
 def _campaign(root: Path) -> None:
     """Trials of a campaign that lacks one."""
     campaign, manifest = _loaded(root, _TRIALS), json.loads((METHOD_1 / "manifest.json").read_text())
-    planned = plan(campaign, 1)
+    planned = plan_campaign(campaign, 1)
     manifest |= {
-        "campaign": stored.as_dict(campaign),
-        "plan": json.loads(json.dumps(as_dict(planned))),
+        "campaign": stored.campaign_as_dict(campaign),
+        "plan": json.loads(json.dumps(plan_as_dict(planned))),
         "seed": 1,
         "trials_planned": 3,
     }
@@ -140,7 +140,7 @@ def _as_written(root: Path) -> Callable[[dict[str, Any]], None]:
 
     def edit(manifest: dict[str, Any]) -> None:
         campaign = _loaded(root, _SOAK)
-        own = stored.as_dict(campaign)
+        own = stored.campaign_as_dict(campaign)
         manifest |= {
             "campaign": json.loads(json.dumps(own)),
             "campaign_text": _SOAK,

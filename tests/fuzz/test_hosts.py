@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from tests.fuzz.conftest import check_reason, fuzz, survived
 from tests.fuzz.mutate import CAPTURES, damaged, texts
 
-from linewatt.campaign.reading.file import load
-from linewatt.campaign.reading.sites import site
+from linewatt.campaign.reading.file import load_campaign
+from linewatt.campaign.reading.sites import site_of_host
 from linewatt.engine.live import sockets
 from linewatt.engine.live.line_rate import line_limit, pcie_goodput_bps
 from linewatt.engine.live.readback import read_back
@@ -43,7 +43,7 @@ from linewatt.hosts.journal.journal import Entry
 from linewatt.loads.registry import LOADS
 from linewatt.model import Case
 from linewatt.network.framing import BARE
-from linewatt.placement.hwloc import parse_xml
+from linewatt.placement.hwloc import parse_lstopo_xml
 from linewatt.tuning import apply
 from linewatt.tuning.base import Change
 
@@ -62,7 +62,7 @@ def test_facts_of_anything_can_be_stored_and_used(text: str) -> None:
         identity(known, "iperf3")
         core_groups(known)
     with survived("facts: placement"), contained("what it shows of its CPUs"):
-        site(SPEC, known, None)
+        site_of_host(SPEC, known, None)
     with survived("facts: line"):
         case = Case("tcp", "h1", "h2")
         line_limit(case, {"h1": BARE, "h2": BARE}, {"h1": known, "h2": known})
@@ -268,11 +268,11 @@ def test_what_a_client_or_a_server_of_users_says_is_known_or_a_reason(text: str)
 @fuzz(damaged(texts("topology/*/topology.xml")))
 def test_a_topology_of_anything_is_a_machine_or_a_reason(text: str) -> None:
     with survived("topology"):
-        parse_xml(text)
+        parse_lstopo_xml(text)
 
 
 def _checked(said: list[str]) -> tuple[Check, ...]:
-    campaign, nowhere = load(EXAMPLE), Path("/nonexistent/linewatt-fuzz")
+    campaign, nowhere = load_campaign(EXAMPLE), Path("/nonexistent/linewatt-fuzz")
 
     async def connect(spec: HostSpec, *_: object) -> Any:
         return Garbage(spec, said)

@@ -318,13 +318,13 @@ def _fix(bench: Bench, key: str, value: str) -> None:
     """Make a change as ``check --fix`` does, of a setting that a lab host really has."""
     import asyncio
 
-    from linewatt.campaign.reading.file import load
+    from linewatt.campaign.reading.file import load_campaign
     from linewatt.engine.readiness.checkup_fix import fix
     from linewatt.hosts.connect import connect
     from linewatt.tuning.base import Change
 
     async def change() -> None:
-        host = await connect(load(bench.campaign()).hosts["h2"])
+        host = await connect(load_campaign(bench.campaign()).hosts["h2"])
         try:
             wish = Change("h2", "sysctl", key, value, "a test")
             fixes = await fix("t", {"h2": host}, [wish], bench.tmp / "state")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.vm.test_rehearse import CAMPAIGN
 
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.engine.events import Ended
 from linewatt.features.lab import api as lab
 from linewatt.features.rehearse.edits import changes_of
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.lab
 def test_a_tunnel_between_the_hosts_is_made_between_those_that_stand_in(tmp_path: Path) -> None:
     path = tmp_path / "campaign.json"
     path.write_text(json.dumps(CAMPAIGN))
-    campaign = load(path, edit=changes_of)
+    campaign = load_campaign(path, edit=changes_of)
     name = f"t{os.getpid()}-rehearse"
     try:
         one = lab.up(lab.LabRequest(name=name, hosts=2, bmc=False, rate="1gbit"))

@@ -16,7 +16,7 @@ import pytest
 from tests import forked
 from tests.lab.test_campaign import GONE_LIMIT_S, HANG_LIMIT_S, Bench, await_event, end, rest_of, until
 
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.hosts.journal.journal import Entry, Journal, journal_path
 
 pytestmark = pytest.mark.lab
@@ -273,7 +273,7 @@ def test_run_and_restore_wait_for_a_host_in_use_only_where_asked_to(two: Two) ->
     before = first.on_host(1, "sysctl", "-n", key)
     changed = str(1 - int(before))
     journal = Journal(journal_path(first.tmp / "state", "20260101-000000-ours"), create=True)
-    journal.begin([load(first.campaign()).hosts["h1"]])
+    journal.begin([load_campaign(first.campaign()).hosts["h1"]])
     journal.intend([Entry(1, "h1", "sysctl", key, before, changed)])
     journal.close()
     first.on_host(1, "sysctl", "-qw", f"{key}={changed}")

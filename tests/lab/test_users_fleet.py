@@ -22,7 +22,7 @@ import pytest
 from tests.ftp_server import PASSWORD, Server, vsftpd, why_not
 from tests.users_jobs import USUAL
 
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.errors import HostError, StoreError
 from linewatt.features.lab import api as lab
 from linewatt.features.users.fleet import Client, Fleet
@@ -117,7 +117,7 @@ async def connected(lab2: lab.Lab, tmp_path: Path) -> AsyncIterator[dict[str, Ho
     campaign = tmp_path / "campaign.yaml"
     document = {"name": "t", "hosts": str(lab2.inventory), "pairs": ["h1 -> h2"], "tests": ["tcp"]}
     campaign.write_text(json.dumps(document))
-    hosts = {name: await connect(spec) for name, spec in load(campaign).hosts.items()}
+    hosts = {name: await connect(spec) for name, spec in load_campaign(campaign).hosts.items()}
     try:
         yield hosts
     finally:

@@ -23,7 +23,7 @@ from tests.faults.hosts import changed
 from tests.vm.knobs_table import Cell, Key, Outcome, Table, hold
 from tests.vm.machine import Machine, one_port, with_systemd
 
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.engine.undo.knobs import KNOBS
 from linewatt.engine.undo.restore import undo_all
 from linewatt.engine.undo.settings import Settings
@@ -88,7 +88,7 @@ def specs(inventory: Path, tmp: Path) -> Mapping[str, HostSpec]:
         "trials": 1,
     }
     path.write_text(json.dumps(document))
-    return load(path).hosts
+    return load_campaign(path).hosts
 
 
 async def _turn(host: Host, change: Change, machine: Machine, tmp: Path) -> Turned:

@@ -17,7 +17,7 @@ import pytest
 from tests.lab.test_network_knob import both, changes, steady
 from tests.vm.test_guests import campaign, ssh
 
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.engine.networks.proof import Leg, prove
 from linewatt.engine.readiness.checkup_probes import Way
 from linewatt.engine.undo.knobs import KNOBS
@@ -209,7 +209,7 @@ def at(subnet: int, number: int) -> str:
 
 @asynccontextmanager
 async def connected(one: lab.Lab, tmp: Path) -> AsyncIterator[Hosts]:
-    specs = load(campaign(one, tmp)).hosts
+    specs = load_campaign(campaign(one, tmp)).hosts
     hosts = dict(zip(specs, await asyncio.gather(*map(connect, specs.values())), strict=True))
     journal = Journal(journal_path(tmp, "networks"), create=True)
     journal.begin(list(specs.values()))

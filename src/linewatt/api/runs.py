@@ -15,7 +15,7 @@ from linewatt import durable
 from linewatt.api.results import Result
 from linewatt.campaign.campaign import Campaign as Checked
 from linewatt.campaign.planning import plan as planning
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.engine.events import Event, LeftChanged, OnEvent
 from linewatt.engine.plan_kinds import plan_kind
 from linewatt.errors import ChangeError, InvalidInput
@@ -44,7 +44,7 @@ class Campaign:
         Raises InvalidInput with one line, ``file:line:column: path: what, and what is right``.
         """
         inventory = None if hosts is None else Path(hosts)
-        checked = load(Path(file), inventory)
+        checked = load_campaign(Path(file), inventory)
         named = tuple(checked.hosts)
         return cls(checked.name, Path(file), named, not checked.has_trials, checked, inventory)
 
@@ -66,10 +66,10 @@ class Plan:
 
     def document(self) -> dict[str, Any]:
         """The document of ``plan --json``."""
-        from linewatt.campaign.planning.document import document
-        from linewatt.campaign.planning.plain import as_dict
+        from linewatt.campaign.planning.document import plan_document_of
+        from linewatt.campaign.planning.plain import plan_as_dict
 
-        return document(self._checked, as_dict(self._planned))
+        return plan_document_of(self._checked, plan_as_dict(self._planned))
 
 
 def plan(campaign: Campaign) -> Plan:
@@ -81,7 +81,7 @@ def plan(campaign: Campaign) -> Plan:
         raise InvalidInput(
             f"{campaign.path}: is {kind.noun}, which has no cases; linewatt plan says what it would do"
         )
-    planned = planning.plan(checked, _seed(checked), sites_of_files(checked))
+    planned = planning.plan_campaign(checked, _seed(checked), sites_of_files(checked))
     trials = sum(1 for _ in planned.trials)
     return Plan(planned.cases, trials, planned.duration_s, planned.changes, planned.notes, checked, planned)
 
@@ -161,13 +161,13 @@ class _Heard:
 def _to_run(campaign: Campaign, results: Path, *, allow_commands: bool) -> Checked:
     """The campaign with all that is checked before hosts are touched. Raises InvalidInput."""
     from linewatt.campaign.planning.programs import refuse_listed
-    from linewatt.campaign.resolving import resolved
+    from linewatt.campaign.resolving import resolve_campaign
     from linewatt.hosts.journal.journal import state_dir
 
-    checked = load(campaign.path, campaign._inventory, will_connect=True)
+    checked = load_campaign(campaign.path, campaign._inventory, will_connect=True)
     if checked.text != campaign._checked.text:
         raise InvalidInput(f"{campaign.path}: was edited since it was loaded; load it again")
-    checked = resolved(checked, results)
+    checked = resolve_campaign(checked, results)
     if not allow_commands:
         refuse_listed(checked)
     durable.can_be_made("results", results)
@@ -184,7 +184,7 @@ async def _run(checked: Checked, results: Path, heard: OnEvent, *, wait: bool) -
         return Path((await kind.plan(checked).run(places, heard, waits=wait).start()).path)
     from linewatt.engine.campaign import CampaignRun
 
-    planned = planning.plan(checked, _seed(checked))
+    planned = planning.plan_campaign(checked, _seed(checked))
     return Path((await CampaignRun(checked, planned, places, heard, waits=wait).start()).path)
 
 

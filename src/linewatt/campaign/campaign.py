@@ -27,7 +27,7 @@ AUTO: Literal["auto"] = "auto"
 """a rate, or instances, that are searched"""
 _LEAST_COUNTS = 3
 """numbers of instances that a search tries at least, where there may be so many: two doublings"""
-PLACEMENT = "placement"
+PLACEMENT_FACTOR = "placement"
 """the factor whose levels are policies"""
 
 
@@ -273,7 +273,7 @@ class Campaign:
     @property
     def chooses_cpus(self) -> bool:
         """Whether a policy chooses CPUs on hosts, for which it must know their topology."""
-        return not {"pinned", "none"}.issuperset(self.factors.get(PLACEMENT, (self.placement,)))
+        return not {"pinned", "none"}.issuperset(self.factors.get(PLACEMENT_FACTOR, (self.placement,)))
 
     @property
     def ports(self) -> int:

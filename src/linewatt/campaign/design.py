@@ -31,7 +31,7 @@ Factors = Mapping[str, Sequence[str]]
 _Rows = list[tuple[int, ...]]
 
 
-def settings(factors: Factors, design: Design) -> tuple[Setting, ...]:
+def settings_of_design(factors: Factors, design: Design) -> tuple[Setting, ...]:
     """The settings of a design, the base (every factor at its first level) first, each once.
 
     Without factors there is one setting, the empty one. Raises InvalidInput where there is no such design:
@@ -129,7 +129,7 @@ def _columns(chosen: Sequence[Setting]) -> dict[str, int]:
     return columns
 
 
-def words(factors: Factors, design: Design) -> tuple[str, ...]:
+def design_words(factors: Factors, design: Design) -> tuple[str, ...]:
     """What a design runs and what it cannot tell, in sentences; nothing without factors."""
     if not factors:
         return ()
@@ -138,7 +138,7 @@ def words(factors: Factors, design: Design) -> tuple[str, ...]:
     if design == "one-at-a-time":
         count = 1 + sum(counts) - len(counts)
         return (f"One factor at a time: {count} settings. How factors act together is not seen.",)
-    chosen = settings(factors, design) if design == "fractional" else ()
+    chosen = settings_of_design(factors, design) if design == "fractional" else ()
     if design == "full" or len(chosen) == combination_count:
         return (
             f"Every combination: {combination_count} settings, so that factors acting together are seen.",

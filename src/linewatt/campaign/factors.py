@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 
-from linewatt.campaign.campaign import PLACEMENT
+from linewatt.campaign.campaign import PLACEMENT_FACTOR
 from linewatt.campaign.design import Setting as Setting
-from linewatt.campaign.entries.networks import BARE
+from linewatt.campaign.entries.networks import BARE_NETWORK
 from linewatt.campaign.feature_load import load_of_factor, planning_of
 from linewatt.campaign.messages import suggest
 from linewatt.core.feature import feature_load_of
@@ -27,7 +27,7 @@ from linewatt.tuning.base import Change
 from linewatt.tuning.cpu import cpus_online as online
 from linewatt.tuning.factors import factor_named
 
-ZEROCOPY = "zerocopy"
+ZEROCOPY_FACTOR = "zerocopy"
 PINNED = "pinned"
 NETWORK = "network"
 IRQ_AFFINITY, IRQBALANCE, RUNNING = "irq_affinity", "irqbalance", "running"
@@ -39,16 +39,20 @@ MOVES_AWAY = (
 )
 
 
-def of_hosts(name: str) -> bool:
+def is_setting_of_hosts(name: str) -> bool:
     """Whether a factor is a setting of hosts."""
-    return name not in (PLACEMENT, ZEROCOPY) and of_prefix(name) is None and load_of_factor(name) is None
+    return (
+        name not in (PLACEMENT_FACTOR, ZEROCOPY_FACTOR)
+        and of_prefix(name) is None
+        and load_of_factor(name) is None
+    )
 
 
 def check(name: str, text: str) -> str:
     """A level in its one spelling. Raises InvalidInput: no such factor, no such level."""
-    if name == PLACEMENT:
+    if name == PLACEMENT_FACTOR:
         return _one_of(name, text, (PINNED, *POLICIES))
-    if name == ZEROCOPY:
+    if name == ZEROCOPY_FACTOR:
         return _one_of(name, text, ("on", "off"))
     if load_option := of_prefix(name):
         return load_option[0].option(load_option[1], text)
@@ -65,13 +69,13 @@ def _one_of(name: str, text: str, choices: tuple[str, ...]) -> str:
 
 def setting_of_hosts(case: Case) -> Setting:
     """What of a case is set on its hosts, network included: what idle power may depend on."""
-    network = () if case.network == BARE else ((NETWORK, case.network),)
-    return network + tuple((name, level) for name, level in case.factors if of_hosts(name))
+    network = () if case.network == BARE_NETWORK else ((NETWORK, case.network),)
+    return network + tuple((name, level) for name, level in case.factors if is_setting_of_hosts(name))
 
 
-def shown(spec: HostSpec, setting: Iterable[tuple[str, str]], server: str | None = None) -> HostSpec:
-    """A host with the CPUs that a setting leaves online there; ``server`` as for :func:`at_host`."""
-    level = dict(at_host(setting, spec.name, server)).get(online.NAME, online.ALL)
+def host_as_set(spec: HostSpec, setting: Iterable[tuple[str, str]], server: str | None = None) -> HostSpec:
+    """A host with the CPUs that a setting leaves online there; ``server`` as for :func:`setting_at_host`."""
+    level = dict(setting_at_host(setting, spec.name, server)).get(online.NAME, online.ALL)
     if level == online.ALL:
         return spec
     online_cpus = parse_cpulist(level)
@@ -80,7 +84,7 @@ def shown(spec: HostSpec, setting: Iterable[tuple[str, str]], server: str | None
     )
 
 
-def at_host(setting: Iterable[tuple[str, str]], host: str, server: str | None) -> Setting:
+def setting_at_host(setting: Iterable[tuple[str, str]], host: str, server: str | None) -> Setting:
     """The levels that a host shows: which CPUs are online is the server's alone where clients use it.
 
     What its clients can do is to stay the same; ``server``: the host of a server that linewatt starts.
@@ -92,7 +96,11 @@ def at_host(setting: Iterable[tuple[str, str]], host: str, server: str | None) -
 
 def is_of_clients_too(case: Case, name: str) -> bool:
     """Whether an effect of a factor is that of a server and its clients at once."""
-    if feature_load_of(case.test) is None or not of_hosts(name) or not at_host([(name, "")], "", "server"):
+    if (
+        feature_load_of(case.test) is None
+        or not is_setting_of_hosts(name)
+        or not setting_at_host([(name, "")], "", "server")
+    ):
         return False
     try:
         return bool(factor_named(name))
@@ -113,7 +121,7 @@ def contradiction(setting: Iterable[tuple[str, str]]) -> tuple[str, str] | None:
 
 def impossible(case: Case, name: str, level: str) -> str | None:
     """Why a case cannot have a level."""
-    if name == ZEROCOPY and level == "on" and not case.is_tcp:
+    if name == ZEROCOPY_FACTOR and level == "on" and not case.is_tcp:
         return "sending without copying is for TCP"
     frame = frame_bytes(case.test)
     if name == "mtu" and frame is not None and case.test != FULL and frame > ETHERNET_BYTES + int(level):
@@ -125,7 +133,7 @@ def impossible(case: Case, name: str, level: str) -> str | None:
 def applied(case: Case, setting: Setting) -> Case:
     """The case with the levels of a setting."""
     levels = dict(setting)
-    zerocopy = levels.get(ZEROCOPY)
+    zerocopy = levels.get(ZEROCOPY_FACTOR)
     if zerocopy is not None and case.is_tcp:
         case = replace(case, zerocopy=zerocopy == "on")
     return replace(case, factors=setting)
@@ -139,7 +147,7 @@ def changes(
     Raises InvalidInput.
     """
     for name, level in setting:
-        if of_hosts(name) and name not in labels:
+        if is_setting_of_hosts(name) and name not in labels:
             yield from factor_named(name).changes(level, host)
 
 

@@ -36,7 +36,7 @@ def documents_of(values: Mapping[str, Any]) -> dict[str, Any]:
     return {key.key: None for key in campaign_keys() if key.document_path} | {**values}
 
 
-def stored_values(stored: Mapping[str, Any]) -> dict[str, Any]:
+def stored_feature_values(stored: Mapping[str, Any]) -> dict[str, Any]:
     """The values of a campaign of a manifest. Raises pydantic's ValidationError."""
     return {
         key.key: TypeAdapter(_stored_type(key)).validate_python(stored[key.key])

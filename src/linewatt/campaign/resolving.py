@@ -11,7 +11,7 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.core.feature import campaign_keys
 
 
-def resolved(campaign: Campaign, results: Path, stored: Mapping[str, Any] | None = None) -> Campaign:
+def resolve_campaign(campaign: Campaign, results: Path, stored: Mapping[str, Any] | None = None) -> Campaign:
     """The campaign as it is to be run; ``stored`` is what a result has of it, which is taken as it was.
 
     Raises InvalidInput for a value that cannot be had.

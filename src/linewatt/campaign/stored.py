@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from linewatt.campaign.campaign import Campaign, PowerSource, power_config
 from linewatt.campaign.feature_keys import documents_of
-from linewatt.campaign.feature_keys import stored_values as key_values
+from linewatt.campaign.feature_keys import stored_feature_values as key_values
 from linewatt.core.feature import campaign_keys
 from linewatt.document import show_value
 from linewatt.errors import StoreError
@@ -29,7 +29,7 @@ def _campaign() -> TypeAdapter[Campaign]:
     return TypeAdapter(Campaign)
 
 
-def as_dict(campaign: Campaign) -> dict[str, Any]:
+def campaign_as_dict(campaign: Campaign) -> dict[str, Any]:
     """Every resolved value of the campaign; no secret is among them, a campaign holds none."""
     values = asdict(campaign)
     if not campaign.groups:
@@ -52,9 +52,9 @@ def as_dict(campaign: Campaign) -> dict[str, Any]:
     }
 
 
-def differences(stored: Mapping[str, Any], now: Campaign) -> list[str]:
+def differences_from_stored(stored: Mapping[str, Any], now: Campaign) -> list[str]:
     """What a campaign says otherwise than the one that is stored, ``where: then → now`` each."""
-    return list(_differing("", stored, json.loads(json.dumps(as_dict(now)))))
+    return list(_differing("", stored, json.loads(json.dumps(campaign_as_dict(now)))))
 
 
 def with_limits(then: Campaign, now: Campaign) -> Campaign:
@@ -88,8 +88,8 @@ def _brief(value: Any) -> str:
 _MOST_SHOWN = 60
 
 
-def from_dict(stored: dict[str, Any]) -> Campaign:
-    """The campaign that :func:`as_dict` wrote. Raises StoreError when it cannot be read any more."""
+def campaign_from_dict(stored: dict[str, Any]) -> Campaign:
+    """The campaign that :func:`campaign_as_dict` wrote. Raises StoreError when it cannot be read any more."""
     try:
         sensors = {name: SENSORS[name].Config(**cfg) for name, cfg in stored["sensors"].items()}
         power = {host: _sources(sources) for host, sources in stored.get("power", {}).items()}

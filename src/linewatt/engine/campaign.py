@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.factors import setting_of_hosts
 from linewatt.campaign.planning.places import Site
-from linewatt.campaign.planning.plain import as_dict as plan_dict
-from linewatt.campaign.planning.plan import Plan, PlannedTrial, Round, plan
+from linewatt.campaign.planning.plain import plan_as_dict as plan_dict
+from linewatt.campaign.planning.plan import Plan, PlannedTrial, Round, plan_campaign
 from linewatt.core.feature import FurtherTrials, further_trials
 from linewatt.engine import events, labels
 from linewatt.engine.background_imports import Step, importing
@@ -97,7 +97,7 @@ class CampaignRun(Run[events.Ended]):
         return [*super()._needed(), *importing(modules), partial(_warm_up, self._campaign)]
 
     def _place(self, sites: Mapping[str, Site]) -> tuple[Sequence[Round], Iterable[Change]]:
-        self._plan = plan(self._campaign, self._first_plan.seed or 0, sites)
+        self._plan = plan_campaign(self._campaign, self._first_plan.seed or 0, sites)
         for line in self._plan.places:
             self._tell(str(line))
         return self._plan.rounds, self._plan.every_change

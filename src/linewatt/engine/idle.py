@@ -10,8 +10,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from linewatt.analysis.power import totals as power
-from linewatt.campaign.factors import shown
-from linewatt.campaign.planning.idle import settling
+from linewatt.campaign.factors import host_as_set
+from linewatt.campaign.planning.idle import settling_s
 from linewatt.engine.live.feed import Feed, Reading
 from linewatt.engine.live.session import Session
 from linewatt.engine.measuring import run_record
@@ -58,8 +58,8 @@ async def measure(
     """Wait until hosts are quiet, then ``seconds``, and say what they did. Raises HostError, WaitTimeout.
 
     ``settings`` are those of each host; ``powered`` hosts have a source of power, ``meters_by_host`` is what
-    is known of these by host; ``server`` as for :func:`linewatt.campaign.factors.at_host`. The window begins
-    when every source has been read: a gauge covers nothing before that.
+    is known of these by host; ``server`` as for :func:`linewatt.campaign.factors.setting_at_host`. The window
+    begins when every source has been read: a gauge covers nothing before that.
     """
     async with session.beside.still():  # this machine may be one of them
         return await _measure(session, seconds, settings, powered, meters_by_host, server)
@@ -77,7 +77,7 @@ async def _measure(
     feeds = [feed for name in names for feed in session.feeds[name]]
     meters = [feed for feed in feeds if not feed.essential]
     await asyncio.gather(*(_past(feed, feed.started_s, LATE_LIMIT_S) for feed in meters))
-    specs = [shown(session.specs[name], setting, server) for name, setting in settings.items()]
+    specs = [host_as_set(session.specs[name], setting, server) for name, setting in settings.items()]
     waits = (
         _settle(session, spec, seconds, spec.name in powered, meters_by_host.get(spec.name, {}))
         for spec in specs
@@ -133,7 +133,7 @@ async def _settle(
         if not live:
             return None
         needed = needed_s((feed.updates_s for feed in session.feeds[name]), meters)
-        settle_limits = settling(idle_s, powered=powered, needed_s=needed)
+        settle_limits = settling_s(idle_s, powered=powered, needed_s=needed)
         end_s = min(feed.latest_s for feed in live)
         if end_s - settle_limits.look_s >= began_s:
             needed = needed if powered else settle_limits.look_s

@@ -29,7 +29,7 @@ class PlanKind(Protocol):
         """Whether a campaign is planned into this."""
 
     def plan(self, campaign: Campaign, sites: Mapping[str, Site] | None = None) -> KindPlan:
-        """The plan of a campaign, pure; ``sites`` as for ``linewatt.campaign.planning.plan.plan``.
+        """The plan of a campaign, pure; ``sites`` as for ``linewatt.campaign.planning.plan.plan_campaign``.
 
         Raises InvalidInput for a plan that is impossible.
         """

@@ -21,7 +21,7 @@ from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning.places import Site
 from linewatt.campaign.planning.plan import Round
-from linewatt.campaign.reading.sites import read_topologies, site
+from linewatt.campaign.reading.sites import read_topologies, site_of_host
 from linewatt.engine import events
 from linewatt.engine.background_imports import Step, importing
 from linewatt.engine.live.current_readings import CpuNow, cpu_now
@@ -209,7 +209,7 @@ class Run(ABC, Generic[E_co]):
     def _sites(self) -> Iterator[tuple[str, Site]]:
         for name, spec in self._campaign.hosts.items():
             try:
-                yield name, site(spec, self._session.facts[name], self._topologies.get(name))
+                yield name, site_of_host(spec, self._session.facts[name], self._topologies.get(name))
             except InvalidInput as error:
                 if self._needs_cpus():
                     raise InvalidInput(f"{name}: {error}") from error
@@ -285,7 +285,7 @@ class Run(ABC, Generic[E_co]):
             "linewatt_version": __version__,
             "created_s": now_s(),
             "campaign_text": campaign.text,
-            "campaign": stored.as_dict(campaign),
+            "campaign": stored.campaign_as_dict(campaign),
             **self._planned(),
             "hosts": {
                 name: {**spec.as_document(), "facts": facts[name]} for name, spec in campaign.hosts.items()

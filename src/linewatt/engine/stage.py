@@ -9,7 +9,7 @@ from itertools import chain, repeat, takewhile
 from pathlib import Path
 
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.entries.networks import BARE
+from linewatt.campaign.entries.networks import BARE_NETWORK
 from linewatt.campaign.factors import setting_of_hosts
 from linewatt.campaign.planning.idle import Between, rounds_between
 from linewatt.campaign.planning.plan import Plan, Round
@@ -93,7 +93,7 @@ class Stage:
                 await self._show(rounds)
                 await self.proofs.of(rounds)
             except ChangeError:
-                if case.network != BARE:
+                if case.network != BARE_NETWORK:
                     raise
                 continue  # a level that cannot be set: the rounds that need it say so
             await self._measure_idle(_hosts(rounds), setting_of_hosts(case))

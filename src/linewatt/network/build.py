@@ -11,7 +11,7 @@ from linewatt.network.interfaces import MAIN_TABLE, Interface, InterfaceAddress,
 from linewatt.network.kinds import GENEVE_PORT, VXLAN_PORT
 
 
-def describe(state: schema.NetworkState, host: str) -> HostNetwork:
+def describe_network(state: schema.NetworkState, host: str) -> HostNetwork:
     """What ``host`` is to show; ``state`` has passed :func:`linewatt.network.checks.check_state`."""
     interfaces = [interface_of(entry) for entry in state.interfaces]
     routes = tuple(_route(entry) for entry in state.routes.config)

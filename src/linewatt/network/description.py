@@ -12,7 +12,7 @@ from linewatt.network.interfaces import Interface, InterfaceAddress, Route
 from linewatt.network.items import items
 from linewatt.network.text import canonical
 
-KNOB = "network"
+NETWORK_KNOB = "network"
 ETHERNET_MTU = 1500
 _TAGS = ("vlan", "mac-vlan")
 """kinds whose packets are as large as those of their base"""
@@ -59,7 +59,7 @@ class HostNetwork:
     def change(self) -> tuple[str, str, str]:
         """Knob, target and value that make the host show it."""
         wanted_items = items(self.interfaces, self.routes)
-        return KNOB, " ".join(wanted_items), canonical(wanted_items)
+        return NETWORK_KNOB, " ".join(wanted_items), canonical(wanted_items)
 
     def mtu(self, interface: str, physical_mtu: int) -> int:
         """MTU of an interface, where the document leaves it out as the kernel gives it.

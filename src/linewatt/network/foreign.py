@@ -68,7 +68,7 @@ _BOND_OPTIONS = (
 )  # fmt: skip
 
 
-def unsupported(value: object, at: KeyPath = ()) -> Iterator[Finding]:
+def find_unsupported(value: object, at: KeyPath = ()) -> Iterator[Finding]:
     """What of a document is NMState's but not linewatt's, whatever shape the rest of it has."""
     if not isinstance(value, dict):
         return
@@ -79,7 +79,7 @@ def unsupported(value: object, at: KeyPath = ()) -> Iterator[Finding]:
                 AboutKey("is of a policy; keep the document alone, which stands below desiredState"),
             )
             return
-    yield from templates(value, at)
+    yield from find_templates(value, at)
     yield from _foreign(value, _TOP, at)
     routes = value.get("routes")
     for index, route in _entries(routes, "config"):
@@ -90,7 +90,7 @@ def unsupported(value: object, at: KeyPath = ()) -> Iterator[Finding]:
         yield from _of_interface(interface, (*at, "interfaces", index))
 
 
-def templates(value: object, at: KeyPath) -> Iterator[Finding]:
+def find_templates(value: object, at: KeyPath) -> Iterator[Finding]:
     """Values that a policy of Kubernetes, or Ansible, would put others in place of: ``{{ capture.… }}``."""
     waiting: list[tuple[object, KeyPath]] = [(value, at)]
     while waiting:

@@ -18,7 +18,7 @@ from linewatt.foreign import read_json
 from linewatt.tuning.base import Command
 from linewatt.tuning.commands import interface, script
 
-KNOB = "host_route"
+HOST_ROUTE_KNOB = "host_route"
 NONE = "none"
 _USUAL_METRICS = (None, 0, 1024)
 """of a route that names none; 1024 over IPv6"""
@@ -46,7 +46,7 @@ _VALUE = re.compile(r"dev (\S+) src (\S+)")
 class HostRoute:
     """The route to one address."""
 
-    name = KNOB
+    name = HOST_ROUTE_KNOB
 
     def check(self, value: str) -> str:
         if value == NONE:
@@ -55,7 +55,7 @@ class HostRoute:
         if match is None:
             raise InvalidInput(f"{value!r} is no route to an address; write dev INTERFACE src ADDRESS")
         try:
-            return route(interface(match[1]), str(ipaddress.ip_address(match[2])))
+            return host_route_setting(interface(match[1]), str(ipaddress.ip_address(match[2])))
         except (ChangeError, ValueError) as error:
             raise InvalidInput(str(error)) from error
 
@@ -82,7 +82,7 @@ class HostRoute:
         return script(_WRITE, *_address_arguments(target), *words)
 
 
-def route(through: str, own_address: str) -> str:
+def host_route_setting(through: str, own_address: str) -> str:
     """The setting of a route through an interface, from one of its addresses."""
     return f"dev {through} src {own_address}"
 

@@ -75,7 +75,7 @@ class Key:
         return InterfaceAddress(self.interface, address, int(length))
 
 
-def parse_key(word: str) -> Key:
+def parse_network_key(word: str) -> Key:
     """Raises ChangeError if it is none of a network."""
     kind, _, subject = word.partition(":")
     if kind == "route":

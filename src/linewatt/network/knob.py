@@ -17,8 +17,8 @@ from typing import Any
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.foreign import read_each_json
 from linewatt.network import removed_interface, write
-from linewatt.network.description import KNOB
-from linewatt.network.items import Key, parse_key
+from linewatt.network.description import NETWORK_KNOB
+from linewatt.network.items import Key, parse_network_key
 from linewatt.network.kinds import shown_option, shown_state
 from linewatt.network.text import canonical, mapping
 from linewatt.tuning.base import Command
@@ -38,7 +38,7 @@ Routes = Sequence[Mapping[str, Any]]
 class NetworkKnob:
     """Interfaces and routes that a network manages on one host, made and taken away together."""
 
-    name = KNOB
+    name = NETWORK_KNOB
     about = "interfaces, addresses and routes of a network"
     targets = "what is managed, such as `link:vxlan0 address:vxlan0/198.18.100.1/24`"
     values = "JSON, item by item"
@@ -81,22 +81,29 @@ class NetworkKnob:
         shown, settings = mapping(before, ParseError), mapping(value, InvalidInput)
         if set(shown) != set(settings):
             raise ChangeError("what is asked for and what was read are not about the same items")
-        bounds = {parse_key(word).interface: shown[word] for word in shown if word.startswith("need:")}
+        bounds = {
+            parse_network_key(word).interface: shown[word] for word in shown if word.startswith("need:")
+        }
         return canonical(
-            {word: _target_of_item(parse_key(word), shown[word], settings[word], bounds) for word in settings}
+            {
+                word: _target_of_item(parse_network_key(word), shown[word], settings[word], bounds)
+                for word in settings
+            }
         )
 
     def write(self, target: str, setting: str) -> Command:
         return write.command(target, mapping(setting, ParseError))
 
 
-def carrying(setting: str) -> set[str]:
+def interfaces_with_addresses(setting: str) -> set[str]:
     """Interfaces of a setting that are made and have addresses: what is to be up once it is in force.
 
     A bridge is when one of its ports forwards (kernel, br_port_state_selection); without ports it never is.
     """
     shown = {
-        parse_key(word): value for word, value in mapping(setting, ParseError).items() if value is not None
+        parse_network_key(word): value
+        for word, value in mapping(setting, ParseError).items()
+        if value is not None
     }
     masters = {value for key, value in shown.items() if key.kind == "master"}
     interfaces_made = {

@@ -21,14 +21,14 @@ from linewatt.foreign import read_json
 from linewatt.hosts.facts.read import Facts
 from linewatt.network.description import HostNetwork
 from linewatt.network.interfaces import Interface, Route
-from linewatt.network.items import Key, parse_key
+from linewatt.network.items import Key, parse_network_key
 from linewatt.network.kinds import VXLAN_PORT
 from linewatt.network.text import canonical, mapping
 from linewatt.tuning.base import Command
 from linewatt.tuning.commands import interface as interface_name
 from linewatt.tuning.commands import script, tool
 
-KNOB = "nmstate"
+NMSTATE_KNOB = "nmstate"
 WHOLE = "*"
 """in place of properties: all that nmstate shows of an interface that is to be removed"""
 
@@ -63,7 +63,7 @@ def uses_nmstate(facts: Facts) -> bool:
     return nic.get("networkmanager") is True and tools.get("nmstatectl") is not None
 
 
-def change_of(network: HostNetwork) -> tuple[str, str, str]:
+def nmstate_change(network: HostNetwork) -> tuple[str, str, str]:
     """Knob, target and value, as :meth:`HostNetwork.change` gives them for ``ip``.
 
     Raises ChangeError for what NMState does not have.
@@ -76,7 +76,7 @@ def change_of(network: HostNetwork) -> tuple[str, str, str]:
     for route in network.routes:
         key = Key("route", route.interface, _format_destination(route))
         settings[str(key)] = None if route.state == "absent" else {"next-hop-address": route.gateway or ""}
-    return KNOB, " ".join(settings), canonical(settings)
+    return NMSTATE_KNOB, " ".join(settings), canonical(settings)
 
 
 def _format_destination(route: Route) -> str:
@@ -131,7 +131,7 @@ def _config(interface: Interface) -> Iterator[tuple[str, Any]]:
 class NmstateKnob:
     """Interfaces and routes that a network manages on one host, applied as one NMState document."""
 
-    name = KNOB
+    name = NMSTATE_KNOB
     about = "interfaces, addresses and routes of a network, where NetworkManager manages them"
     targets = "what is managed, such as `interface:vxlan0/mtu,vxlan.id`"
     values = "JSON, item by item"
@@ -184,7 +184,7 @@ def _parsed(word: str) -> Parsed:
     kind, _, path = word.partition(":")
     name, _, properties = path.partition("/")
     if kind == "route":
-        return parse_key(word)
+        return parse_network_key(word)
     if kind != "interface" or not properties:
         raise ChangeError(f"{word!r} names nothing of a network; write it like interface:vxlan0/mtu,vxlan.id")
     return interface_name(name), tuple(properties.split(","))

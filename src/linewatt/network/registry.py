@@ -8,4 +8,4 @@ from linewatt.network.knob import NetworkKnob
 from linewatt.network.nmstatectl import NmstateKnob
 from linewatt.tuning.base import Knob
 
-KNOBS: dict[str, Knob] = {knob.name: knob for knob in (NetworkKnob(), NmstateKnob(), HostRoute())}
+NETWORK_KNOBS: dict[str, Knob] = {knob.name: knob for knob in (NetworkKnob(), NmstateKnob(), HostRoute())}

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from linewatt.errors import ChangeError
-from linewatt.network.items import Key, parse_key
+from linewatt.network.items import Key, parse_network_key
 from linewatt.network.kinds import add_words, option_words
 from linewatt.network.removed_interface import restored
 from linewatt.tuning.base import Command
@@ -53,7 +53,7 @@ exit 1"""
 
 def command(target: str, setting: Mapping[str, Any]) -> Command:
     """Raises ChangeError if a word is none of a network."""
-    keys = [parse_key(word) for word in target.split()]
+    keys = [parse_network_key(word) for word in target.split()]
     gone = [line for key in reversed(keys) if setting.get(str(key)) is None for line in _removal_lines(key)]
     lines_made = list(_lines_made(keys, setting))
     text = "".join(f"{' '.join(line)}\n" for line in gone) + "\n"
@@ -149,7 +149,7 @@ def route_words(key: Key, value: Mapping[str, Any]) -> list[str]:
 
 def check_keys(target: str) -> list[Key]:
     """The keys of a target. Raises ChangeError if there are none, or a word is none."""
-    keys = [parse_key(word) for word in target.split()]
+    keys = [parse_network_key(word) for word in target.split()]
     if not keys:
         raise ChangeError(
             "names nothing of a network; write it like link:vxlan0 address:vxlan0/198.18.100.1/24"

@@ -59,7 +59,7 @@ class _Objects:
     devices: dict[str, tuple[str | None, int]] = field(default_factory=dict)
 
 
-def parse_xml(text: str) -> Topology:
+def parse_lstopo_xml(text: str) -> Topology:
     """The machine that ``lstopo`` wrote down. Raises InvalidInput in one line for what is none.
 
     CPUs that the file counts but does not show are taken as offline: the kernel's offline ones, and those

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 
-def on_cpus(cpus: str | None, node: int | None = None) -> list[str]:
+def bind_to_cpus(cpus: str | None, node: int | None = None) -> list[str]:
     """What binds the command behind it to ``cpus`` (a Linux CPU list) and its memory to a NUMA node.
 
     Memory is preferred there, not bound: a node that is full slows a load down, and ends none. Nothing

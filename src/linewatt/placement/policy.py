@@ -100,7 +100,7 @@ class Ground:
         return tuple(islice(cycle(self.threads(self.isolated_first(cpus, processes))), processes))
 
 
-def place(topology: Topology, wish: Wish) -> Placement:
+def place_processes(topology: Topology, wish: Wish) -> Placement:
     """Where to put processes and interrupts. Raises InvalidInput for a wish that this machine cannot meet."""
     _check(wish)
     ground = _ground(topology, wish)

@@ -17,7 +17,7 @@ from linewatt.hosts.facts.read import NOT_KNOWN, Facts
 from linewatt.placement.topology import Cpu, Device, Groups, Topology, build_cpus
 
 
-def from_facts(facts: Facts, nic: str | None = None) -> Topology:
+def topology_of_facts(facts: Facts, nic: str | None = None) -> Topology:
     """The machine that the facts show, with the one device ``nic`` whose facts they are.
 
     What they do not tell is taken at its simplest and said in the notes: each CPU a core of its own, one
@@ -41,10 +41,10 @@ def from_facts(facts: Facts, nic: str | None = None) -> Topology:
         empty_nodes=empty,
         notes=_notes(facts, groups),
     )
-    return complete(topology, facts, nic)
+    return complete_topology(topology, facts, nic)
 
 
-def complete(topology: Topology, facts: Facts, nic: str | None = None) -> Topology:
+def complete_topology(topology: Topology, facts: Facts, nic: str | None = None) -> Topology:
     """``topology`` with what the facts add: CPUs that went offline, isolated and allowed ones, the device.
 
     A device that the topology has already is kept as it is there.

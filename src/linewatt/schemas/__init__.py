@@ -49,9 +49,9 @@ def _beside(module: str) -> Schema:
 
 def _planned() -> Schema:
     """A plan of trials, or one of a kind that a feature adds."""
-    from linewatt.campaign.planning.document import schema
+    from linewatt.campaign.planning.document import plan_document_schema
 
-    return schema({kind.noun: kind.keys() for kind in plan_kinds()})
+    return plan_document_schema({kind.noun: kind.keys() for kind in plan_kinds()})
 
 
 def _shown() -> Schema:

@@ -15,8 +15,8 @@ from tests.unit.engine.test_groups import HOSTS
 from linewatt.analysis.cases.detail import detail_blocks
 from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.analysis.limits.ceiling import Ceiling, ceiling
-from linewatt.campaign.planning.plan import plan
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.planning.plan import plan_campaign
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.model import TcpState
 from linewatt.report.trials.answer.limits import limit_forms
 from linewatt.report.trials.charts.paired_bars import paired_figures
@@ -174,7 +174,7 @@ def test_the_cost_of_a_packet_is_not_promised_where_a_host_sends_and_receives(tm
         file.write_text(
             json.dumps({"name": "n", "hosts": hosts, "pairs": [pair], "tests": tests, "trials": 1})
         )
-        return "\n".join(plan(load(file), 0).notes)
+        return "\n".join(plan_campaign(load_campaign(file), 0).notes)
 
     assert "tells what a packet costs" in notes("g1 -> dut")
     assert "tells what a packet costs" not in notes("g1 <-> dut")

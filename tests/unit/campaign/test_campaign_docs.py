@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from linewatt.campaign.entries.schema import json_schema
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.hosts.inventory.read import HOST_KEYS
 from linewatt.tuning.factors import FACTORS
 
@@ -86,7 +86,7 @@ def test_first_example_of_the_reference_is_a_good_campaign(tmp_path: Path) -> No
     text = REFERENCE.partition("```yaml\n")[2].partition("```")[0]
     file = tmp_path / "campaign.yaml"
     file.write_text(text)
-    assert load(file).name == "vxlan-cost"
+    assert load_campaign(file).name == "vxlan-cost"
 
 
 def test_every_object_of_the_schema_refuses_unknown_keys() -> None:

@@ -12,7 +12,7 @@ import asyncssh
 import pytest
 
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.errors import InvalidInput
 from linewatt.sensors.registry import SENSORS
 
@@ -27,7 +27,7 @@ SMALLEST = f"name: small\n{HOSTS}\ntests: [tcp]\n"
 def written(folder: Path, text: str) -> Campaign:
     path = folder / "campaign.yaml"
     path.write_text(text)
-    return load(path)
+    return load_campaign(path)
 
 
 def test_smallest_campaign_has_the_documented_defaults(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_home_is_known_in_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def loaded_to_connect(folder: Path, host: str) -> Campaign:
     path = folder / "campaign.yaml"
     path.write_text(SMALLEST.replace("data: eth1", f"data: eth1, {host}"))
-    return load(path, will_connect=True)
+    return load_campaign(path, will_connect=True)
 
 
 @pytest.mark.parametrize("key", ["key_file", "known_hosts"])
@@ -162,7 +162,7 @@ def test_ssh_files_that_are_there_or_not_used_are_no_problem(tmp_path: Path) -> 
     path = tmp_path / "campaign.yaml"
     path.write_text(text.replace("hosts:\n", "hosts:\n  aux: {address: a, data: e, key_file: none}\n"))
     path.write_text(f'{path.read_text()}pairs: ["gen -> dut"]\n')
-    assert load(path, will_connect=True).unused_hosts == ("aux",)
+    assert load_campaign(path, will_connect=True).unused_hosts == ("aux",)
 
 
 def _public(key: asyncssh.SSHKey) -> bytes:
@@ -220,7 +220,7 @@ def test_a_missing_file_that_many_hosts_name_is_one_problem(tmp_path: Path) -> N
     path = tmp_path / "campaign.yaml"
     path.write_text(SMALLEST.replace("data: eth", "key_file: none, data: eth"))
     with pytest.raises(InvalidInput, match=r"hosts\.gen\.key_file") as caught:
-        load(path, will_connect=True)
+        load_campaign(path, will_connect=True)
     assert "more)" not in str(caught.value)
 
 
@@ -314,7 +314,7 @@ def test_hosts_of_the_command_line_replace_those_of_the_file(tmp_path: Path) -> 
     inventory.write_text(INVENTORY.partition("[other]")[0])
     path = tmp_path / "campaign.yaml"
     path.write_text("name: n\nhosts: no-such-file.yaml\ntests: [tcp]\n")
-    campaign = load(path, inventory)
+    campaign = load_campaign(path, inventory)
     assert campaign.pairs == (("gen", "dut"),)
     assert campaign.hosts["gen"].address == "192.0.2.11"
     assert campaign.inventory == inventory
@@ -325,7 +325,7 @@ def test_hosts_of_the_command_line_make_up_for_missing_ones(tmp_path: Path) -> N
     inventory.write_text(INVENTORY.partition("[other]")[0])
     path = tmp_path / "campaign.yaml"
     path.write_text("name: n\ntests: [tcp]\n")
-    assert list(load(path, inventory).hosts) == ["gen", "dut"]
+    assert list(load_campaign(path, inventory).hosts) == ["gen", "dut"]
 
 
 def test_lab_hosts_say_that_they_share_cpus(tmp_path: Path) -> None:

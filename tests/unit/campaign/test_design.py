@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linewatt.campaign import design
-from linewatt.campaign.design import Design, Setting, aliases, settings, words
+from linewatt.campaign.design import Design, Setting, aliases, design_words, settings_of_design
 from linewatt.errors import InvalidInput
 
 SWEEP = {"mtu": ("1500", "9000"), "gro": ("on", "off"), "rps": ("off", "irq")}
@@ -45,7 +45,7 @@ FACTORS = st.dictionaries(
 def test_settings_are_complete_sorted_different_and_begin_with_the_base(
     factors: Mapping[str, Sequence[str]], named: Design
 ) -> None:
-    chosen = settings(factors, named)
+    chosen = settings_of_design(factors, named)
     assert chosen[0] == tuple(sorted((name, levels[0]) for name, levels in factors.items()))
     assert len(set(chosen)) == len(chosen)
     for setting in chosen:
@@ -57,7 +57,7 @@ def test_settings_are_complete_sorted_different_and_begin_with_the_base(
 
 
 def test_one_at_a_time_changes_one_factor_from_the_base_in_the_order_of_the_file() -> None:
-    chosen = settings({"mtu": ("1500", "4000", "9000"), "gro": ("on", "off")}, "one-at-a-time")
+    chosen = settings_of_design({"mtu": ("1500", "4000", "9000"), "gro": ("on", "off")}, "one-at-a-time")
     assert chosen == (
         (("gro", "on"), ("mtu", "1500")),
         (("gro", "on"), ("mtu", "4000")),
@@ -67,19 +67,19 @@ def test_one_at_a_time_changes_one_factor_from_the_base_in_the_order_of_the_file
 
 
 def test_a_full_design_changes_the_first_factor_from_setting_to_setting() -> None:
-    chosen = settings({"mtu": ("1500", "4000", "9000"), "gro": ("on", "off")}, "full")
+    chosen = settings_of_design({"mtu": ("1500", "4000", "9000"), "gro": ("on", "off")}, "full")
     assert [dict(setting)["mtu"] for setting in chosen] == ["1500", "4000", "9000"] * 2
     assert [dict(setting)["gro"] for setting in chosen] == ["on"] * 3 + ["off"] * 3
 
 
 @pytest.mark.parametrize("named", get_args(Design))
 def test_without_factors_there_is_one_empty_setting(named: Design) -> None:
-    assert settings({}, named) == ((),)
-    assert words({}, named) == ()
+    assert settings_of_design({}, named) == ((),)
+    assert design_words({}, named) == ()
 
 
 def test_a_level_named_twice_is_run_once() -> None:
-    assert len(settings({"gro": ("on", "off", "on")}, "full")) == 2
+    assert len(settings_of_design({"gro": ("on", "off", "on")}, "full")) == 2
 
 
 # NIST/SEMATECH e-Handbook 5.3.3.4.7 and its Dataplot index of minimal resolution IV designs
@@ -98,7 +98,7 @@ def test_a_level_named_twice_is_run_once() -> None:
     ],
 )
 def test_fractions_have_the_published_size_and_resolution(factors: int, runs: int, resolution: int) -> None:
-    chosen = settings(two_level(factors), "fractional")
+    chosen = settings_of_design(two_level(factors), "fractional")
     assert len(set(chosen)) == len(chosen) == runs
     assert all(level == "low" for _, level in chosen[0])
     names = [name for name, _ in chosen[0]]
@@ -111,24 +111,26 @@ def test_fractions_have_the_published_size_and_resolution(factors: int, runs: in
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_too_few_factors_for_a_fraction_are_run_in_full(count: int) -> None:
-    assert set(settings(two_level(count), "fractional")) == set(settings(two_level(count), "full"))
+    assert set(settings_of_design(two_level(count), "fractional")) == set(
+        settings_of_design(two_level(count), "full")
+    )
 
 
 def test_a_factor_with_one_level_stays_at_it_in_a_fraction() -> None:
-    chosen = settings({"qdisc": ("fq",), **SWEEP}, "fractional")
+    chosen = settings_of_design({"qdisc": ("fq",), **SWEEP}, "fractional")
     assert len(chosen) == 4
     assert {dict(setting)["qdisc"] for setting in chosen} == {"fq"}
 
 
 def test_a_fraction_of_three_says_which_effects_it_mixes_up() -> None:
-    chosen = settings(SWEEP, "fractional")
+    chosen = settings_of_design(SWEEP, "fractional")
     mixed = {frozenset(group) for group in aliases(chosen)}
     assert mixed == {
         frozenset({("mtu",), ("gro", "rps")}),
         frozenset({("gro",), ("mtu", "rps")}),
         frozenset({("rps",), ("gro", "mtu")}),
     }
-    assert words(SWEEP, "fractional") == (
+    assert design_words(SWEEP, "fractional") == (
         "Fraction of resolution III: 4 of 8 settings.",
         "Not told apart: gro and mtu × rps.",
         "Not told apart: mtu and gro × rps.",
@@ -138,7 +140,7 @@ def test_a_fraction_of_three_says_which_effects_it_mixes_up() -> None:
 
 @pytest.mark.parametrize("factors", [3, 4, 6, 9])
 def test_aliases_are_the_effects_whose_columns_are_equal_up_to_sign(factors: int) -> None:
-    chosen = settings(two_level(factors), "fractional")
+    chosen = settings_of_design(two_level(factors), "fractional")
     groups = aliases(chosen)
     names = [name for name, _ in chosen[0]]
     effects = [(name,) for name in names] + list(combinations(names, 2))
@@ -149,21 +151,21 @@ def test_aliases_are_the_effects_whose_columns_are_equal_up_to_sign(factors: int
 
 
 def test_full_designs_mix_up_nothing_and_every_design_says_what_it_sees() -> None:
-    assert aliases(settings(SWEEP, "full")) == ()
-    assert words(SWEEP, "full") == (
+    assert aliases(settings_of_design(SWEEP, "full")) == ()
+    assert design_words(SWEEP, "full") == (
         "Every combination: 8 settings, so that factors acting together are seen.",
     )
-    assert words(SWEEP, "one-at-a-time") == (
+    assert design_words(SWEEP, "one-at-a-time") == (
         "One factor at a time: 4 settings. How factors act together is not seen.",
     )
-    assert words(two_level(5), "fractional") == (
+    assert design_words(two_level(5), "fractional") == (
         "Fraction of resolution V or more: 16 of 32 settings.",
         "No main effect is mixed up with factors that act together in twos.",
     )
 
 
 def test_words_on_many_aliases_stay_short() -> None:
-    said = words(two_level(17), "fractional")
+    said = design_words(two_level(17), "fractional")
     assert len(said) == 3 + design.MOST_WORDS
     assert said[-1].startswith("And ")
 
@@ -190,11 +192,11 @@ def test_a_design_that_cannot_be_is_refused_with_what_to_do(
     factors: Mapping[str, Sequence[str]], named: Design, said: str
 ) -> None:
     with pytest.raises(InvalidInput, match=said) as refused:
-        settings(factors, named)
+        settings_of_design(factors, named)
     assert "use design" in str(refused.value) or "name" in str(refused.value)
 
 
 def test_the_limits_are_those_said() -> None:
-    assert len(settings(two_level(13), "full")) == 8192
-    assert len(settings({"f": [str(n) for n in range(10_000)]}, "one-at-a-time")) == 10_000
-    assert len(settings(two_level(100), "fractional")) == 256
+    assert len(settings_of_design(two_level(13), "full")) == 8192
+    assert len(settings_of_design({"f": [str(n) for n in range(10_000)]}, "one-at-a-time")) == 10_000
+    assert len(settings_of_design(two_level(100), "fractional")) == 256

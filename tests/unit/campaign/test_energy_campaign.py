@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning.idle import Between, idle_time
-from linewatt.campaign.planning.plan import plan
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.planning.plan import plan_campaign
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.energy_model import Resolution, Traffic, resolution
 from linewatt.findings.meters import ENERGY_STEPS
 from linewatt.missing import Missing
@@ -38,7 +38,7 @@ def campaign(tmp_path: Path, **keys: Any) -> Campaign:
     }
     path = tmp_path / "campaign.yaml"
     path.write_text(json.dumps(document))
-    return load(path)
+    return load_campaign(path)
 
 
 def test_a_sweep_stands_for_a_test_of_each_size_at_each_rate(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_a_sweep_stands_for_a_test_of_each_size_at_each_rate(tmp_path: Path) -> 
 
 
 def test_its_order_is_random_in_each_repetition(tmp_path: Path) -> None:
-    planned = plan(campaign(tmp_path, trials=30), 7)
+    planned = plan_campaign(campaign(tmp_path, trials=30), 7)
     assert planned.order == "random"
     orders = [
         tuple(one.case for one in planned.trials if one.repetition == repetition)
@@ -66,16 +66,16 @@ def test_its_order_is_random_in_each_repetition(tmp_path: Path) -> None:
 
 def test_it_is_stored_with_a_result_and_read_again(tmp_path: Path) -> None:
     asked = campaign(tmp_path, energy={"sizes": [60, 1500], "rates": ["1M", "2M"], "packet_nj": 50})
-    again = stored.from_dict(json.loads(json.dumps(stored.as_dict(asked))))
+    again = stored.campaign_from_dict(json.loads(json.dumps(stored.campaign_as_dict(asked))))
     assert again.energy == asked.energy
     assert again.energy is not None
     assert again.energy.packet_j == pytest.approx(50e-9)
-    assert plan(again, 3) == plan(asked, 3)
+    assert plan_campaign(again, 3) == plan_campaign(asked, 3)
 
 
 def test_a_campaign_without_it_has_idle_windows_between_no_trials(tmp_path: Path) -> None:
     tests = [{"test": "udp-60", "rate": "1M"}, {"test": "udp-1500", "rate": "1M"}]
-    planned = plan(campaign(tmp_path, energy=None, tests=tests), 3)
+    planned = plan_campaign(campaign(tmp_path, energy=None, tests=tests), 3)
     assert (planned.idle.windows, planned.idle.between_windows, planned.idle.every_rounds) == (2, None, None)
 
 
@@ -110,7 +110,7 @@ def test_windows_that_a_plan_counts_stand_before_every_third_round_but_the_first
     tmp_path: Path, trials: int, windows: int
 ) -> None:
     asked = campaign(tmp_path, trials=trials, window={"seconds": 30}, idle={"seconds": 30})
-    rounds = [(one.hosts, ()) for one in plan(asked, 1).rounds]
+    rounds = [(one.hosts, ()) for one in plan_campaign(asked, 1).rounds]
     idle = idle_time(asked, 1, rounds)
     assert (idle.every_rounds, idle.between_windows, idle.windows) == (3, windows, 2 + windows)
     assert len(rounds) == 4 * trials

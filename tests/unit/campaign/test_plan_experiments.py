@@ -14,9 +14,9 @@ from linewatt.campaign import stored
 from linewatt.campaign.campaign import Label
 from linewatt.campaign.factors import load_options
 from linewatt.campaign.planning.places import Site
-from linewatt.campaign.planning.plain import as_dict
-from linewatt.campaign.planning.plan import Plan, plan
-from linewatt.campaign.reading.sites import site
+from linewatt.campaign.planning.plain import plan_as_dict
+from linewatt.campaign.planning.plan import Plan, plan_campaign
+from linewatt.campaign.reading.sites import site_of_host
 from linewatt.errors import InvalidInput
 from linewatt.loads.iperf3 import LOAD
 
@@ -32,7 +32,7 @@ def shown(planned: Plan, number: int) -> set[tuple[str, str, str]]:
 
 def test_auto_puts_processes_and_interrupts_next_to_the_nic() -> None:
     sites = {"a": NIC, "b": replace(NIC, irqbalance=False)}
-    planned = plan(campaign(placement="auto", tests=(spec("tcp", 4),)), 0, sites)
+    planned = plan_campaign(campaign(placement="auto", tests=(spec("tcp", 4),)), 0, sites)
     trial = next(planned.trials)
     assert [one.sender_cpu for one in trial.instances] == ["0", "1", "2", "3"]
     assert {one.receiver_node for one in trial.instances} == {0}
@@ -51,40 +51,42 @@ def test_auto_puts_processes_and_interrupts_next_to_the_nic() -> None:
 
 
 def test_interrupts_follow_the_number_of_processes_round_by_round() -> None:
-    planned = plan(campaign(placement="auto", tests=(spec("tcp", 1, 2),)), 0, {"a": NIC, "b": NIC})
+    planned = plan_campaign(campaign(placement="auto", tests=(spec("tcp", 1, 2),)), 0, {"a": NIC, "b": NIC})
     assert ("b", "irq_affinity", "1") in shown(planned, 1)
     assert ("b", "irq_affinity", "2-3") in shown(planned, 2)
     assert [(one.host, one.knob) for one in planned.changes] == [("a", "irqbalance"), ("b", "irqbalance")]
 
 
 def test_a_virtual_interface_is_steered_by_rps_and_needs_no_memory_binding() -> None:
-    planned = plan(campaign(placement="auto", tests=(spec("tcp", 1),)), 0, {"a": VIRTUAL, "b": VIRTUAL})
+    planned = plan_campaign(
+        campaign(placement="auto", tests=(spec("tcp", 1),)), 0, {"a": VIRTUAL, "b": VIRTUAL}
+    )
     assert shown(planned, 1) == {("a", "rps_cpus", "1"), ("b", "rps_cpus", "1")}
     assert next(planned.trials).instances[0].receiver_node is None
 
 
 def test_without_roots_rights_interrupts_stay_and_the_plan_says_so() -> None:
     bound = replace(NIC, may_change=False)
-    planned = plan(campaign(placement="auto"), 0, {"a": bound, "b": bound})
+    planned = plan_campaign(campaign(placement="auto"), 0, {"a": bound, "b": bound})
     assert shown(planned, 1) == set()
     assert next(planned.trials).receiver_irq_cpus == ()
     assert any("needs root" in line.text for line in planned.places)
 
 
 def test_a_host_that_has_not_been_asked_is_told_apart() -> None:
-    planned = plan(campaign(placement="auto"), 0)
+    planned = plan_campaign(campaign(placement="auto"), 0)
     assert next(planned.trials).instances[0].sender_cpu is None
     assert any("is decided when the host has been asked" in note for note in planned.notes)
 
 
 def test_a_policy_that_a_machine_cannot_meet_names_the_host() -> None:
     with pytest.raises(InvalidInput, match=r"^b: the policy remote needs"):
-        plan(campaign(placement="remote"), 0, {"a": NIC, "b": VIRTUAL})
+        plan_campaign(campaign(placement="remote"), 0, {"a": NIC, "b": VIRTUAL})
 
 
 def test_policies_are_levels_too() -> None:
     factors = {"placement": ("auto", "remote", "none")}
-    planned = plan(campaign(factors=factors, tests=(spec("tcp", 2),)), 0, {"a": NIC, "b": NIC})
+    planned = plan_campaign(campaign(factors=factors, tests=(spec("tcp", 2),)), 0, {"a": NIC, "b": NIC})
     cpus = {
         dict(trial.case.factors)["placement"]: [one.receiver_cpu for one in trial.instances]
         for trial in planned.trials
@@ -94,7 +96,7 @@ def test_policies_are_levels_too() -> None:
 
 def test_steering_sends_each_instance_to_a_queue_of_its_own() -> None:
     steered = campaign(placement="auto", steer=True, tests=(spec("udp-1500", 2),), families=("ipv6",))
-    planned = plan(steered, 0, {"a": NIC, "b": NIC})
+    planned = plan_campaign(steered, 0, {"a": NIC, "b": NIC})
     rules = {one.value for one in planned.changes if one.knob == "ntuple"}
     assert rules == {"udp6:5201=0 udp6:5202=1 udp6:5233=0 udp6:5234=1"}
     assert ("b", "offload", "on") in shown(planned, 1)
@@ -110,7 +112,7 @@ def test_steering_sends_each_instance_to_a_queue_of_its_own() -> None:
     ids=["the receiver is the client", "more instances than queues"],
 )
 def test_steering_is_left_out_where_it_cannot_be(more: dict[str, Any]) -> None:
-    planned = plan(campaign(placement="auto", steer=True, **more), 0, {"a": NIC, "b": NIC})
+    planned = plan_campaign(campaign(placement="auto", steer=True, **more), 0, {"a": NIC, "b": NIC})
     assert not [one for one in planned.changes if one.knob == "ntuple"]
 
 
@@ -118,7 +120,7 @@ FACTORS = {"mtu": ("1500", "9000"), "gro": ("on", "off"), "zerocopy": ("off", "o
 
 
 def test_a_full_design_is_every_combination_and_each_host_shows_its_levels() -> None:
-    planned = plan(campaign(factors=FACTORS, design="full", trials=1), 0)
+    planned = plan_campaign(campaign(factors=FACTORS, design="full", trials=1), 0)
     assert len(planned.cases) == 8
     for trial in planned.trials:
         levels = dict(trial.case.factors)
@@ -131,13 +133,13 @@ def test_a_full_design_is_every_combination_and_each_host_shows_its_levels() -> 
 
 def test_levels_are_interleaved_and_idle_is_planned_once_a_setting() -> None:
     one = campaign(factors={"mtu": ("1500", "9000")}, trials=3)
-    planned = plan(one, 0)
+    planned = plan_campaign(one, 0)
     assert [dict(trial.case.factors)["mtu"] for trial in planned.trials] == ["1500", "9000"] * 3
     assert planned.duration_s == pytest.approx(2 * 2.0 + 6 * 5.1)
 
 
 def test_what_is_of_the_load_needs_no_idle_window_of_its_own() -> None:
-    planned = plan(campaign(factors={"iperf3.window": ("512K", "4M")}, trials=1), 0)
+    planned = plan_campaign(campaign(factors={"iperf3.window": ("512K", "4M")}, trials=1), 0)
     assert planned.duration_s == pytest.approx(2.0 + 2 * 5.1)
     assert [load_options(case) for case in planned.cases] == [(("window", "512K"),), (("window", "4M"),)]
     assert LOAD.option_flags(load_options(planned.cases[1])) == ["--window", "4M"]
@@ -146,7 +148,7 @@ def test_what_is_of_the_load_needs_no_idle_window_of_its_own() -> None:
 
 
 def test_a_level_that_a_test_cannot_have_is_skipped_with_its_reason() -> None:
-    planned = plan(campaign(factors={"zerocopy": ("off", "on")}, tests=(spec("udp-1500"),)), 0)
+    planned = plan_campaign(campaign(factors={"zerocopy": ("off", "on")}, tests=(spec("udp-1500"),)), 0)
     assert [dict(case.factors)["zerocopy"] for case in planned.cases] == ["off"]
     assert planned.skipped[0].what == "udp-1500 with zerocopy=on"
 
@@ -154,18 +156,18 @@ def test_a_level_that_a_test_cannot_have_is_skipped_with_its_reason() -> None:
 def test_a_factor_wins_over_placement_and_the_plan_knows_where_receive_work_goes() -> None:
     hosts = {name: host(name, app_cpus=(0,), irq_cpus=(1,), lab="l") for name in "ab"}
     one = campaign(hosts=hosts, placement="pinned", factors={"rps": ("irq", "off")}, trials=1)
-    irq, off = plan(one, 0).trials
+    irq, off = plan_campaign(one, 0).trials
     assert irq.receiver_irq_cpus == (1,)
     assert off.receiver_irq_cpus == ()
-    assert ("b", "rps_cpus", "1") in shown(plan(one, 0), 1)
-    assert ("b", "rps_cpus", "off") in shown(plan(one, 0), 2)
+    assert ("b", "rps_cpus", "1") in shown(plan_campaign(one, 0), 1)
+    assert ("b", "rps_cpus", "off") in shown(plan_campaign(one, 0), 2)
 
 
 def test_a_label_is_changed_once_however_many_trials_there_are() -> None:
     labels = {"kernel": Label(("boot",), "kernel.release", 60.0)}
     factors = {"kernel": ("old", "new"), "mtu": ("1500", "9000")}
     one = campaign(factors=factors, labels=labels, design="full", trials=3)
-    planned = plan(one, 0)
+    planned = plan_campaign(one, 0)
     kernels = [dict(trial.case.factors)["kernel"] for trial in planned.trials]
     assert kernels == ["old"] * 6 + ["new"] * 6
     assert {change.knob for round_ in planned.rounds for change in planned.changes_in(round_)} == {"mtu"}
@@ -178,7 +180,7 @@ def test_what_differs_between_pairs_is_not_taken_for_common() -> None:
     sites = {"a": VIRTUAL, "b": VIRTUAL, "c": replace(VIRTUAL, may_change=False)}
     pairs = (("c", "c2"), ("a", "b"))
     one = campaign(hosts={**hosts, "c2": host("c2")}, pairs=pairs, placement="auto", trials=1)
-    planned = plan(one, 0, {**sites, "c2": sites["c"]})
+    planned = plan_campaign(one, 0, {**sites, "c2": sites["c"]})
     assert shown(planned, 1) == set()
     assert shown(planned, 2) == {("a", "rps_cpus", "1"), ("b", "rps_cpus", "1")}
 
@@ -193,9 +195,9 @@ def test_a_campaign_with_all_of_it_comes_back_from_a_manifest_as_it_was() -> Non
         steer=True,
         smt=True,
     )
-    again = stored.from_dict(stored.as_dict(one))
+    again = stored.campaign_from_dict(stored.campaign_as_dict(one))
     assert again == one
-    assert as_dict(plan(again, 0)) == as_dict(plan(one, 0))
+    assert plan_as_dict(plan_campaign(again, 0)) == plan_as_dict(plan_campaign(one, 0))
 
 
 def test_facts_of_a_host_make_its_site() -> None:
@@ -206,17 +208,17 @@ def test_facts_of_a_host_make_its_site() -> None:
         "kernel": {"irqbalance_running": True},
         "tools": {"numactl": None},
     }
-    found = site(host("a"), facts, None)
+    found = site_of_host(host("a"), facts, None)
     assert (found.has_irqs, found.queues, found.may_change, found.irqbalance) == (True, 4, False, True)
-    assert site(host("a", sudo=True), facts, None).may_change
-    assert not site(host("a"), {**facts, "nic": {"irqs": 0}}, None).has_irqs
+    assert site_of_host(host("a", sudo=True), facts, None).may_change
+    assert not site_of_host(host("a"), {**facts, "nic": {"irqs": 0}}, None).has_irqs
     with pytest.raises(InvalidInput, match="CPUs are not known"):
-        site(host("a"), {**facts, "cpus": {}}, None)
+        site_of_host(host("a"), {**facts, "cpus": {}}, None)
 
 
 def test_processes_and_interrupts_go_to_the_cpus_that_a_level_leaves_online() -> None:
     levels = {"cpus_online": ("all", "0-1,8-9")}
-    planned = plan(
+    planned = plan_campaign(
         campaign(placement="auto", tests=(spec("tcp", 4),), factors=levels), 0, {"a": NIC, "b": NIC}
     )
     found = {
@@ -232,7 +234,7 @@ def test_processes_and_interrupts_go_to_the_cpus_that_a_level_leaves_online() ->
 
 def test_a_level_that_names_cpus_which_are_offline_is_left_out_and_said() -> None:
     levels = {"cpus_online": ("all", "0-3"), "rps": ("off", "6-7", "2-3")}
-    planned = plan(campaign(placement="none", factors=levels, design="full", trials=1), 0)
+    planned = plan_campaign(campaign(placement="none", factors=levels, design="full", trials=1), 0)
     assert [dict(case.factors) for case in planned.cases if dict(case.factors)["rps"] == "6-7"] == [
         {"cpus_online": "all", "rps": "6-7"}
     ]

@@ -19,7 +19,7 @@ from linewatt import records
 from linewatt.analysis.statistics.repeats import RepeatRule, Repeats, half_width_ratio, met
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.plan import Plan, plan
+from linewatt.campaign.planning.plan import Plan, plan_campaign
 from linewatt.campaign.reading import file
 from linewatt.cli.actions.plan import _lines as plan_lines
 from linewatt.engine.repeats import Remaining
@@ -43,7 +43,7 @@ tests: [tcp]
 def campaign(tmp_path: Path, keys: str) -> Campaign:
     path = tmp_path / "campaign.yaml"
     path.write_text(FILE.format(keys=keys))
-    return file.load(path)
+    return file.load_campaign(path)
 
 
 def trial(case: Case, number: int, bps: float | None) -> Trial:
@@ -101,7 +101,7 @@ def test_the_half_width_is_students_in_parts_of_the_mean() -> None:
 @pytest.mark.parametrize("order", ["interleaved", "random", "sequential"])
 def test_a_quiet_case_stops_early_and_a_loud_one_has_all_its_trials(tmp_path: Path, order: str) -> None:
     of = campaign(tmp_path, f"instances: [1, 2]\norder: {order}\ntrials: {{min: 10, max: 30, until: 1%}}")
-    planned = plan(of, 1)
+    planned = plan_campaign(of, 1)
     one, two = planned.cases
     engine = Engine(of, planned)
     engine.run({one: QUIET, two: LOUD})
@@ -111,7 +111,7 @@ def test_a_quiet_case_stops_early_and_a_loud_one_has_all_its_trials(tmp_path: Pa
 
 def test_cases_that_are_compared_stop_together_and_stay_interleaved(tmp_path: Path) -> None:
     of = campaign(tmp_path, "factors: {mtu: [1500, 9000]}\ntrials: {min: 10, max: 30, until: 1%}")
-    planned = plan(of, 1)
+    planned = plan_campaign(of, 1)
     base, other = planned.cases
     engine = Engine(of, planned)
     engine.run({base: QUIET, other: LOUD})
@@ -123,7 +123,7 @@ def test_cases_that_are_compared_stop_together_and_stay_interleaved(tmp_path: Pa
 
 def test_a_failed_trial_is_no_run(tmp_path: Path) -> None:
     of = campaign(tmp_path, "trials: {min: 10, max: 30, until: 1%}")
-    planned = plan(of, 1)
+    planned = plan_campaign(of, 1)
     engine = Engine(of, planned)
     engine.run(dict.fromkeys(planned.cases, QUIET), fails=frozenset({2, 7}))
     assert len(engine.order) == 12
@@ -131,7 +131,7 @@ def test_a_failed_trial_is_no_run(tmp_path: Path) -> None:
 
 def test_a_case_that_only_fails_holds_nobody_up_and_has_all_its_trials(tmp_path: Path) -> None:
     of = campaign(tmp_path, "factors: {mtu: [1500, 9000]}\ntrials: {min: 3, max: 6, until: 50%}")
-    planned = plan(of, 1)
+    planned = plan_campaign(of, 1)
     base, other = planned.cases
     fails = frozenset(one.number for one in planned.trials if one.case == other)
     engine = Engine(of, planned)
@@ -146,7 +146,7 @@ def test_resume_ends_with_the_trials_that_one_run_would_have(
 ) -> None:
     keys = f"instances: [1, 2]\norder: {order}\ntrials: {{min: 10, max: 30, until: 1%}}"
     of = campaign(tmp_path_factory.mktemp("c"), keys)
-    planned = plan(of, 1)
+    planned = plan_campaign(of, 1)
     noise = {planned.cases[0]: loud, planned.cases[1]: QUIET}
     whole = Engine(of, planned)
     whole.run(noise)
@@ -159,7 +159,7 @@ def test_resume_ends_with_the_trials_that_one_run_would_have(
 
 def test_a_campaign_with_a_number_of_trials_runs_them_all_and_writes_nothing(tmp_path: Path) -> None:
     of = campaign(tmp_path, "trials: 12")
-    planned = plan(of, 1)
+    planned = plan_campaign(of, 1)
     engine = Engine(of, planned)
     engine.run(dict.fromkeys(planned.cases, 0.0))
     engine.remaining.record(tmp_path)
@@ -169,7 +169,7 @@ def test_a_campaign_with_a_number_of_trials_runs_them_all_and_writes_nothing(tmp
 
 def recorded(tmp_path: Path, loud: float) -> Result:
     of = campaign(tmp_path, "trials: {min: 10, max: 15, until: 1%}")
-    planned = plan(of, 1)
+    planned = plan_campaign(of, 1)
     engine = Engine(of, planned)
     engine.run(dict.fromkeys(planned.cases, loud))
     engine.remaining.record(tmp_path)
@@ -200,8 +200,8 @@ def test_a_case_that_was_never_sure_says_how_sure_it_is(tmp_path: Path) -> None:
 
 def test_a_result_is_not_complete_before_its_cases_are_done(tmp_path: Path) -> None:
     of = campaign(tmp_path, "trials: {min: 10, max: 15, until: 1%}")
-    engine = Engine(of, plan(of, 1))
-    engine.run(dict.fromkeys(plan(of, 1).cases, QUIET), most=4)
+    engine = Engine(of, plan_campaign(of, 1))
+    engine.run(dict.fromkeys(plan_campaign(of, 1).cases, QUIET), most=4)
     engine.remaining.record(tmp_path)
     assert not (tmp_path / "repeats.json").exists()
     assert not Result("id", tmp_path, manifest_of(trials_planned=15), tuple(engine.trials)).complete
@@ -209,18 +209,18 @@ def test_a_result_is_not_complete_before_its_cases_are_done(tmp_path: Path) -> N
 
 def test_the_plan_says_what_is_least_and_most(tmp_path: Path) -> None:
     of = campaign(tmp_path, "trials: {until: 1%}")
-    planned = plan(of, 1)
+    planned = plan_campaign(of, 1)
     headline = next(iter(plan_lines(of, planned, False)))
     assert "1 case × 10 to 30 trials, until ± 1 % = at most 30" in headline
     assert headline.endswith("11 min 16 s to 33 min 38 s")
     few = campaign(tmp_path, "trials: {min: 3, until: 1%}")
-    assert any("may stop after 3 runs" in note for note in plan(few, 1).notes)
+    assert any("may stop after 3 runs" in note for note in plan_campaign(few, 1).notes)
 
 
 def test_a_stored_campaign_keeps_when_its_cases_stop(tmp_path: Path) -> None:
     of = campaign(tmp_path, "trials: {min: 5, max: 9, until: 0.5 %}")
     assert (of.min_trials, of.trials, of.until_ratio) == (5, 9, 0.005)
-    again = stored.from_dict(json.loads(json.dumps(stored.as_dict(of))))
+    again = stored.campaign_from_dict(json.loads(json.dumps(stored.campaign_as_dict(of))))
     assert (again.min_trials, again.trials, again.until_ratio) == (5, 9, 0.005)
 
 

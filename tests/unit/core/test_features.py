@@ -20,7 +20,7 @@ from tests.compare_factories import made, runs
 from tests.report_factories import stored
 from tests.third_party import install, linewatt, linewatt_each
 
-from linewatt.campaign.stored import from_dict
+from linewatt.campaign.stored import campaign_from_dict
 from linewatt.core import feature as feature_module
 from linewatt.core.feature import Feature, FeatureCommand, feature_commands, installed_features
 from linewatt.errors import InvalidInput, StoreError
@@ -515,7 +515,7 @@ def test_a_campaign_stored_with_a_feature_is_read_with_it_and_refused_without(tm
     assert [note.partition(":")[0] for note in notes] == ["pages.password_file"]
     assert has_knob
     with pytest.raises(StoreError, match="has pages, which is of a feature that is not installed"):
-        from_dict(written)
+        campaign_from_dict(written)
 
 
 def test_a_name_with_a_colon_that_no_feature_has_is_the_id_of_a_result(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 from tests.unit.engine.test_many_hosts import campaign_of
 
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.plan import plan
+from linewatt.campaign.planning.plan import plan_campaign
 from linewatt.cli import execution as command
 from linewatt.cli.answer_imports import answer_modules
 from linewatt.engine.background_imports import Beside, importing
@@ -153,7 +153,9 @@ def test_nothing_begins_once_it_is_closed() -> None:
 
 def run_of(tmp_path: Path, **more: Any) -> CampaignRun:
     campaign = campaign_of(tmp_path)
-    return CampaignRun(campaign, plan(campaign, 1), Places(tmp_path, tmp_path), lambda _: None, **more)
+    return CampaignRun(
+        campaign, plan_campaign(campaign, 1), Places(tmp_path, tmp_path), lambda _: None, **more
+    )
 
 
 def test_run_hands_over_what_its_answer_is_made_with_and_json_needs_none(
@@ -168,7 +170,7 @@ def test_run_hands_over_what_its_answer_is_made_with_and_json_needs_none(
     campaign: Campaign = campaign_of(tmp_path)
     monkeypatch.setattr(CampaignRun, "start", start)
     for as_json in (False, True):
-        command.execute(campaign, plan(campaign, 1), None, tmp_path, as_json, state=tmp_path)
+        command.execute(campaign, plan_campaign(campaign, 1), None, tmp_path, as_json, state=tmp_path)
     assert handed == [answer_modules(), ()]
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.cli.actions import check as command
 from linewatt.engine.readiness.checkup_fix import Fixed, Fixes
 from linewatt.engine.readiness.readiness import Check, Status, titles
@@ -26,7 +26,7 @@ NAMES = [*titles(), "disk", "memory"]
 @cache
 def campaign(count: int = 2) -> Campaign:
     """A host of an example, as often as is wanted."""
-    one = load(ROOT / "examples" / "two-hosts.yaml")
+    one = load_campaign(ROOT / "examples" / "two-hosts.yaml")
     spec = next(iter(one.hosts.values()))
     names = [f"h{number}" for number in range(1, count + 1)]
     return replace(one, name="t", hosts={name: replace(spec, name=name) for name in names})

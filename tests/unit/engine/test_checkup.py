@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.engine.readiness.checkup import Checkup
 from linewatt.engine.readiness.readiness import Check
 from linewatt.errors import HostLost
@@ -38,7 +38,7 @@ class Failing(LocalHost):
 
 def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lasts: int, file: Path = EXAMPLE) -> list[Check]:
     """The checks of two hosts that both are this machine; the second one fails after ``lasts`` commands."""
-    campaign = load(file)
+    campaign = load_campaign(file)
     hosts = {
         name: replace(spec, address="local", data="lo", sudo=False, data_ipv4="127.0.0.1")
         for name, spec in campaign.hosts.items()

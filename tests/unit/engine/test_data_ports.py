@@ -30,10 +30,10 @@ from linewatt.analysis.limits.ports import lines_apart
 from linewatt.analysis.limits.verdict import verdict
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.plain import as_dict
-from linewatt.campaign.planning.plan import PlannedTrial, Round, plan
-from linewatt.campaign.reading.file import load
-from linewatt.campaign.reading.sites import site
+from linewatt.campaign.planning.plain import plan_as_dict
+from linewatt.campaign.planning.plan import PlannedTrial, Round, plan_campaign
+from linewatt.campaign.reading.file import load_campaign
+from linewatt.campaign.reading.sites import site_of_host
 from linewatt.engine.live.host_queries import Configuration
 from linewatt.engine.live.line_rate import LineLimit, PortLine, all_lines
 from linewatt.engine.live.readback import ReadBack
@@ -89,14 +89,14 @@ def loaded(tmp_path: Path, **keys: Any) -> Campaign:
     file = tmp_path / "two.yaml"
     document = {"name": "n", "hosts": TWO, "tests": ["tcp"], "instances": [1, 3], "trials": 1, **keys}
     file.write_text(json.dumps(document))
-    return load(file)
+    return load_campaign(file)
 
 
 def test_instances_are_dealt_over_the_ports_in_turn_and_the_plan_says_so(tmp_path: Path) -> None:
     found = loaded(tmp_path)
     assert [port.data for port in found.hosts["a"].data_ports] == ["eth1", "eth2"]
     assert found.hosts["b"].data_ports[1].data_ipv4 == "198.18.2.2"
-    document = as_dict(plan(found, 0))
+    document = plan_as_dict(plan_campaign(found, 0))
     assert [case["data_ports"] for case in document["cases"]] == [2, 2]
     assert [one["data_port"] for one in document["placements"][1]] == [0, 1, 0]
 
@@ -124,27 +124,30 @@ def test_weights_of_the_same_shares_are_the_same(weights: list[int], times: int)
 
 
 def test_weights_are_those_that_either_host_names_and_the_plan_counts_them(tmp_path: Path, run: Run) -> None:
-    plain = plan(loaded(tmp_path), 0).cases[1]
+    plain = plan_campaign(loaded(tmp_path), 0).cases[1]
     for name in "ab":
         weighted = loaded(tmp_path, hosts={**TWO, name: {**TWO[name], "data_weights": [4, 2]}})
-        found = plan(weighted, 0)
+        found = plan_campaign(weighted, 0)
         (trial,) = [one for one in found.trials if one.case.instances == 3]
         assert [one.data_port for one in trial.instances] == [0, 1, 0]
         assert trial.case.port_weights == (2, 1)
         assert trial.case.key != plain.key, "dealt otherwise is another case"
         assert decoded(Case, json.loads(json.dumps(encoded(trial.case)))) == trial.case
-        assert stored.from_dict(json.loads(json.dumps(stored.as_dict(weighted)))).hosts == weighted.hosts
-        assert as_dict(found)["cases"][1]["port_weights"] == [2, 1]
+        assert (
+            stored.campaign_from_dict(json.loads(json.dumps(stored.campaign_as_dict(weighted)))).hosts
+            == weighted.hosts
+        )
+        assert plan_as_dict(found)["cases"][1]["port_weights"] == [2, 1]
         assert "3 (2 + 1)" in run("plan", "two.yaml")[1]
         assert f"host {name}: " in run("plan", "two.yaml")[1]
         assert "data eth1, eth2 by 4:2" in run("plan", "two.yaml")[1]
     alike = loaded(tmp_path, hosts={name: {**host, "data_weights": [3, 3]} for name, host in TWO.items()})
-    assert plan(alike, 0).cases[1].key == plain.key, "weights that are all alike are none"
+    assert plan_campaign(alike, 0).cases[1].key == plain.key, "weights that are all alike are none"
 
 
 def test_a_port_that_an_instance_does_not_use_has_no_part_of_it(tmp_path: Path) -> None:
     found = loaded(tmp_path, hosts={**TWO, "a": {**TWO["a"], "data_weights": [1, 3]}})
-    one, three = plan(found, 0).cases
+    one, three = plan_campaign(found, 0).cases
     assert (one.ports_used, three.ports_used) == ((1,), (0, 1))
     assert (one.instances_of_a_port, three.instances_of_a_port) == (1, 2)
     assert instances_words(one) == "1 instance over 1 of 2 ports by 1:3"
@@ -161,10 +164,10 @@ def test_the_plan_says_what_becomes_of_ports_in_one_subnet(tmp_path: Path, run: 
 def test_one_port_is_in_documents_as_it_ever_was(tmp_path: Path) -> None:
     alone = {name: {**host, "data": "eth1", "data_ipv4": host["data_ipv4"][0]} for name, host in TWO.items()}
     found = loaded(tmp_path, hosts=alone)
-    document = as_dict(plan(found, 0))
+    document = plan_as_dict(plan_campaign(found, 0))
     assert "data_ports" not in document["cases"][0]
     assert "data_port" not in document["placements"][0][0]
-    assert "more_ports" not in stored.as_dict(found)["hosts"]["a"]
+    assert "more_ports" not in stored.campaign_as_dict(found)["hosts"]["a"]
     assert "data_ports" not in document_of(Trial(1, 1, Case("tcp", "a", "b"), "k", "failed", 0.0))
     assert "data_ports" not in encoded(Case("tcp", "a", "b"))
     assert loaded(
@@ -174,8 +177,10 @@ def test_one_port_is_in_documents_as_it_ever_was(tmp_path: Path) -> None:
 
 def test_a_campaign_of_two_ports_is_read_back_from_its_manifest(tmp_path: Path) -> None:
     found = loaded(tmp_path)
-    assert stored.from_dict(json.loads(json.dumps(stored.as_dict(found)))).hosts == found.hosts
-    case = plan(found, 0).cases[0]
+    assert (
+        stored.campaign_from_dict(json.loads(json.dumps(stored.campaign_as_dict(found)))).hosts == found.hosts
+    )
+    case = plan_campaign(found, 0).cases[0]
     assert decoded(Case, encoded(case)) == case
     assert case.key != replace(case, data_ports=None).key, "two ports are no repetition of one"
 
@@ -229,7 +234,7 @@ def test_trials_of_users_have_one_data_port_of_each_host(tmp_path: Path) -> None
     factors = {"users.users": [2, 4]}
     file.write_text(json.dumps({"name": "n", "hosts": TWO, "users": users, "factors": factors, "trials": 1}))
     with pytest.raises(InvalidInput, match="names 2 ports, and users have one data interface of each host"):
-        load(file)
+        load_campaign(file)
 
 
 def test_an_ini_inventory_lists_ports_with_commas(tmp_path: Path) -> None:
@@ -258,7 +263,7 @@ def placed(facts: Mapping[str, Any], instances: int, **keys: Any) -> Any:
     one = campaign(
         hosts=hosts, tests=(spec("tcp", instances),), placement="pinned" if keys else "auto", trials=1
     )
-    return plan(one, 0, {name: site(spec_, facts, None) for name, spec_ in hosts.items()})
+    return plan_campaign(one, 0, {name: site_of_host(spec_, facts, None) for name, spec_ in hosts.items()})
 
 
 def test_ports_on_two_nodes_have_their_instances_and_interrupts_each_on_its_own() -> None:
@@ -314,8 +319,8 @@ def test_remote_ports_run_their_processes_where_no_port_is() -> None:
     host = HostSpec("a", "a.example.net", NIC, more_ports=(DataPort("eth2"),))
     hosts = {"a": host, "b": replace(host, name="b")}
     one = campaign(hosts=hosts, tests=(spec("tcp", 2),), placement="remote", trials=1)
-    sites = {name: site(spec_, facts_of_four_nodes(cores=2), None) for name, spec_ in hosts.items()}
-    planned = plan(one, 0, sites)
+    sites = {name: site_of_host(spec_, facts_of_four_nodes(cores=2), None) for name, spec_ in hosts.items()}
+    planned = plan_campaign(one, 0, sites)
     (trial,) = planned.trials
     assert [one.sender_cpu for one in trial.instances] == ["0", "2"]
     assert steering(planned) == {NIC: "4", "eth2": "6"}
@@ -353,11 +358,11 @@ def test_receive_steering_of_a_port_is_by_the_interrupt_cpus_that_are_local_to_i
     hosts = {"a": host, "b": replace(host, name="b")}
     asked: dict[str, Any] = {"settings": {"rps": "irq"}, "factors": {"rps": ("irq",)}}
     one = campaign(hosts=hosts, tests=(spec("tcp", 2),), placement="none", **{kind: asked[kind]})
-    sites = {name: site(spec_, facts_of_two_nodes(0, 1), None) for name, spec_ in hosts.items()}
-    (first, *_) = plan(one, 0, sites).rounds
+    sites = {name: site_of_host(spec_, facts_of_two_nodes(0, 1), None) for name, spec_ in hosts.items()}
+    (first, *_) = plan_campaign(one, 0, sites).rounds
     found = {
         (change.host, change.target): change.value
-        for change in plan(one, 0, sites).changes_in(first)
+        for change in plan_campaign(one, 0, sites).changes_in(first)
         if change.knob == "rps_cpus"
     }
     assert found == {("a", NIC): "2", ("a", "eth2"): "6", ("b", NIC): "2", ("b", "eth2"): "6"}
@@ -371,7 +376,7 @@ def steered(instances: int, queues: int, weights: tuple[int, ...] = ()) -> dict[
     found["nic"]["channels"] = {"combined": 8}
     found[FURTHER_NICS]["eth2"]["channels"] = {"combined": queues}
     one = campaign(hosts=hosts, tests=(spec("tcp", instances),), steer=True, trials=1)
-    planned = plan(one, 0, {name: site(spec_, found, None) for name, spec_ in hosts.items()})
+    planned = plan_campaign(one, 0, {name: site_of_host(spec_, found, None) for name, spec_ in hosts.items()})
     return {one.target: one.value for one in planned.changes if one.knob == "ntuple" and one.host == "b"}
 
 

@@ -29,9 +29,9 @@ from linewatt.analysis.limits.verdict import Limit
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign, Group
 from linewatt.campaign.entries.pairs import parse_pair
-from linewatt.campaign.planning.plain import as_dict
-from linewatt.campaign.planning.plan import plan
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.planning.plain import plan_as_dict
+from linewatt.campaign.planning.plan import plan_campaign
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.engine.live.line_rate import LineLimit, line_of_group
 from linewatt.engine.live.trial_run import together
 from linewatt.engine.measuring import run_record
@@ -66,7 +66,7 @@ def loaded(tmp_path: Path, *pairs: str, **keys: Any) -> Campaign:
     file = tmp_path / "groups.yaml"
     document = {"name": "n", "hosts": HOSTS, "pairs": pairs, "tests": ["tcp"], "trials": 1, **keys}
     file.write_text(json.dumps(document))
-    return load(file)
+    return load_campaign(file)
 
 
 # --- the file and the plan
@@ -86,7 +86,7 @@ def test_an_entry_of_pairs_says_who_sends_to_whom_at_once(text: str, found: obje
 
 
 def test_every_process_on_the_shared_host_has_a_cpu_and_a_port_of_its_own(tmp_path: Path) -> None:
-    found = plan(loaded(tmp_path, "g1 + g2 + g3 -> dut", instances=[2]), 0)
+    found = plan_campaign(loaded(tmp_path, "g1 + g2 + g3 -> dut", instances=[2]), 0)
     (trial,) = found.trials
     assert trial.case.hosts == ("g1", "g2", "g3", "dut")
     assert (trial.case.sender, trial.case.receiver) == ("g1 + g2 + g3", "dut")
@@ -101,33 +101,36 @@ def test_every_process_on_the_shared_host_has_a_cpu_and_a_port_of_its_own(tmp_pa
 
 
 def test_both_ways_a_host_sends_and_receives_on_cpus_apart(tmp_path: Path) -> None:
-    (trial,) = plan(loaded(tmp_path, "g1 <-> dut"), 0).trials
+    (trial,) = plan_campaign(loaded(tmp_path, "g1 <-> dut"), 0).trials
     assert [(one.sender_cpu, one.receiver_cpu) for one in trial.instances] == [("0", "0"), ("1", "1")]
     assert [flow.case.hosts for flow in trial.flows] == [("g1", "dut"), ("dut", "g1")]
     assert trial.case.way == "g1 ⇄ dut"
 
 
 def test_processes_of_all_pairs_that_share_cpus_of_a_host_are_noted(tmp_path: Path) -> None:
-    found = plan(loaded(tmp_path, "g1 + g2 + g3 -> dut", instances=[3]), 0)
+    found = plan_campaign(loaded(tmp_path, "g1 + g2 + g3 -> dut", instances=[3]), 0)
     assert "dut: 9 instances on 8 CPUs (0-7), so that they share" in found.notes
 
 
 def test_a_group_is_a_case_of_its_own_and_is_read_back(tmp_path: Path) -> None:
     found = loaded(tmp_path, "g1 + g2 + g3 -> dut", "g1 -> dut")
-    alone, together_ = plan(found, 0).cases
+    alone, together_ = plan_campaign(found, 0).cases
     assert alone.key == Case("tcp", "g1", "dut").key, "beside a group, a pair is what it ever was"
     assert len({one.key for one in (alone, together_, *together_.pairs)}) == 3
-    document = as_dict(plan(found, 0))
+    document = plan_as_dict(plan_campaign(found, 0))
     assert "shape" not in document["cases"][0]
     assert document["cases"][1]["shape"] == "many-to-one"
     assert json.loads(json.dumps(document)) == document, "or resume takes it for another plan"
-    assert stored.from_dict(json.loads(json.dumps(stored.as_dict(found)))).groups == found.groups
+    assert (
+        stored.campaign_from_dict(json.loads(json.dumps(stored.campaign_as_dict(found)))).groups
+        == found.groups
+    )
     assert decoded(Case, json.loads(json.dumps(encoded(together_)))) == together_
 
 
 def test_a_campaign_without_groups_is_in_documents_as_it_ever_was(tmp_path: Path) -> None:
     found = loaded(tmp_path, "g1 -> dut")
-    assert "groups" not in stored.as_dict(found)
+    assert "groups" not in stored.campaign_as_dict(found)
     one = Trial(1, 1, Case("tcp", "a", "b"), "k", "failed", 0.0)
     assert not {"shape", "flows", "flow_of", "pairs"} & {*document_of(one), *document_of(one)["case"]}
     assert not {"shape", "flows", "flow_of"} & {*encoded(one.case)}

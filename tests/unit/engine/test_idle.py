@@ -20,8 +20,8 @@ from tests.unit.campaign.test_plan_order import campaign
 
 from linewatt.analysis.power.totals import idle_drift_of
 from linewatt.campaign.campaign import Campaign, EnergySweep, PowerSource
-from linewatt.campaign.planning.idle import default_s, settling
-from linewatt.campaign.planning.plan import Plan, Round, plan
+from linewatt.campaign.planning.idle import default_s, settling_s
+from linewatt.campaign.planning.plan import Plan, Round, plan_campaign
 from linewatt.engine import events, idle
 from linewatt.engine.measuring.ends import cpu_shares
 from linewatt.engine.measuring.idle import BusyCores, moving, slope
@@ -178,7 +178,7 @@ def test_without_power_only_a_short_look_at_the_cpus_is_taken(clock: Clock) -> N
     session = FakeSession(mpstat("h1", clock, lambda _: 0.5))
     (one,) = asyncio.run(idle.measure(cast(Any, session), 5.0, {"h1": ()}, set()))
     assert waited_s(one) <= 3
-    assert settling(5.0, powered=False).limit_s <= 4
+    assert settling_s(5.0, powered=False).limit_s <= 4
 
 
 def test_a_meter_that_hangs_is_not_waited_for(clock: Clock) -> None:
@@ -310,7 +310,7 @@ def staged(
         *(feed for name in "ab" for feed in (mpstat(name, clock, lambda _: 0.01), bmc(name, clock, watts)))
     )
     wanted = campaign(power={name: {"bmc": source()} for name in "ab"}, **more)
-    planned = plan(wanted, 0)
+    planned = plan_campaign(wanted, 0)
     said: list[str] = []
 
     def say(event: events.Event) -> None:
@@ -365,7 +365,7 @@ def test_a_sweep_has_idle_between_its_trials_as_often_as_its_plan_says(
     asyncio.run(run_rounds(stage, rounds, loaded))
     windows = idle_windows(tmp_path)
     asked = campaign(power={"a": {"bmc": source()}}, trials=7, factors=factors, **SWEEP)
-    planned = plan(asked, 0).idle
+    planned = plan_campaign(asked, 0).idle
     assert planned.every_rounds == 3
     assert len(windows) == planned.windows
     assert planned.between_windows == sum(len(own) // 3 - (len(own) % 3 == 0) for own in times.values())
@@ -454,18 +454,20 @@ def test_what_tools_said_in_idle_windows_is_stored_raw(tmp_path: Path, clock: Cl
 def test_without_power_there_is_one_window_a_setting(tmp_path: Path, clock: Clock) -> None:
     session = FakeSession(*(mpstat(name, clock, lambda _: 0.01) for name in "ab"))
     wanted = campaign()
-    planned = plan(wanted, 0)
+    planned = plan_campaign(wanted, 0)
     stage = staged_with(session, wanted, planned, tmp_path, lambda _: None)
     asyncio.run(run_rounds(stage, planned.rounds, lambda _: None))
     assert [one.after for one in idle_windows(tmp_path)] == [False]
 
 
 def test_a_plan_knows_what_idle_takes() -> None:
-    quiet = plan(campaign(trials=10, idle_s=5.0), 0)
+    quiet = plan_campaign(campaign(trials=10, idle_s=5.0), 0)
     assert quiet.idle.windows == 1
     assert quiet.duration_s == pytest.approx(5 + 10 * 5.1)
     power = {"a": {"bmc": source()}}
-    powered = plan(campaign(trials=10, idle_s=30.0, power=power, factors={"mtu": ("1500", "9000")}), 0)
+    powered = plan_campaign(
+        campaign(trials=10, idle_s=30.0, power=power, factors={"mtu": ("1500", "9000")}), 0
+    )
     assert powered.idle.windows == 4
     assert powered.idle.least_s == pytest.approx(4 * 40.0)
     assert powered.idle.most_s == pytest.approx(4 * 90.0)
@@ -514,7 +516,7 @@ def test_nothing_is_imported_in_an_idle_window(clock: Clock) -> None:
 
 def test_ways_known_to_be_good_are_so_once_and_until_something_is_changed(tmp_path: Path) -> None:
     wanted = campaign()
-    stage = staged_with(FakeSession(), wanted, plan(wanted, 1), tmp_path, lambda _: None)
+    stage = staged_with(FakeSession(), wanted, plan_campaign(wanted, 1), tmp_path, lambda _: None)
     leg = Leg("bare", "eth0", Way("h1", "h2", "ipv4", "192.0.2.1", "192.0.2.2", 1500))
     for untouched in (True, False):
         stage.good = frozenset({leg})

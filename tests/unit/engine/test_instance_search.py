@@ -37,8 +37,8 @@ from linewatt.analysis.cases.summary import summarise
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning.places import Site
-from linewatt.campaign.planning.plain import as_dict
-from linewatt.campaign.planning.plan import plan
+from linewatt.campaign.planning.plain import plan_as_dict
+from linewatt.campaign.planning.plan import plan_campaign
 from linewatt.campaign.reading import file
 from linewatt.cli.actions.plan import _lines as plan_lines
 from linewatt.cli.actions.resume import _refuse_other_searches
@@ -329,7 +329,7 @@ def test_tests_of_the_same_frames_beside_a_search_are_no_steps_of_it(tmp_path: P
         "tests: [{test: udp-1500, instances: auto}, {test: udp-1500, rate: auto, instances: 2}, "
         "{test: udp-1500, rate: 1G, instances: [1, 2, 4, 8]}]\ntrials: 3\n",
     )
-    remaining, trials = Remaining(of, plan(of, 7)), list[Trial]()
+    remaining, trials = Remaining(of, plan_campaign(of, 7)), list[Trial]()
     while remaining.to_run and len(trials) < 80:
         one = remaining.rounds()[0].trials[0]
         sent = (one.case.rate_bps or 1e9) * one.case.instances
@@ -337,7 +337,7 @@ def test_tests_of_the_same_frames_beside_a_search_are_no_steps_of_it(tmp_path: P
         made = replace(made, case=one.case, case_key=one.case.key, throughput_bps=min(5.3e9, sent))
         remaining.learn(made)
         trials.append(made)
-    made_result = result(trials, campaign=json.loads(json.dumps(stored.as_dict(of))))
+    made_result = result(trials, campaign=json.loads(json.dumps(stored.campaign_as_dict(of))))
     assert "SEARCHED INSTANCES" in shown(made_result)
     instances = [
         one for one in digest_document(digest_of(made_result))["searches"] if one["search"] == "instances"
@@ -373,7 +373,7 @@ name: knee
 def campaign(tmp_path: Path, keys: str) -> Campaign:
     path = tmp_path / "campaign.yaml"
     path.write_text(FILE + keys)
-    return file.load(path)
+    return file.load_campaign(path)
 
 
 KEYS = 'tests: [{test: tcp, instances: auto}, {test: udp-60, instances: [2]}]\npairs: ["a -> b", "b -> a"]\n'
@@ -389,9 +389,9 @@ def test_a_campaign_that_was_killed_ends_as_if_it_had_not_been(
     rates = {"a": 3e9, "b": 6.4e9}
 
     def go(before: list[Trial], most: int) -> list[Trial]:
-        again = stored.from_dict(json.loads(json.dumps(stored.as_dict(of))))
-        planned = plan(again, 7)
-        assert as_dict(planned) == as_dict(plan(of, 7))
+        again = stored.campaign_from_dict(json.loads(json.dumps(stored.campaign_as_dict(of))))
+        planned = plan_campaign(again, 7)
+        assert plan_as_dict(planned) == plan_as_dict(plan_campaign(of, 7))
         remaining, trials = Remaining(again, planned, before), list(before)
         for round_ in remaining.rounds():
             for one in remaining.round(round_).trials:
@@ -417,7 +417,7 @@ def test_a_campaign_that_was_killed_ends_as_if_it_had_not_been(
 
 def test_what_a_search_did_not_need_and_why_it_ended_is_written_down(tmp_path: Path) -> None:
     of = campaign(tmp_path, "tests: [tcp]\ninstances: auto\ntrials: 3\nsearch: {max_instances: 16}\n")
-    planned = plan(of, 7)
+    planned = plan_campaign(of, 7)
     remaining, count = Remaining(of, planned), 0
     while remaining.to_run:
         one = remaining.rounds()[0].trials[0]
@@ -434,7 +434,7 @@ def test_what_a_search_did_not_need_and_why_it_ended_is_written_down(tmp_path: P
 
 def test_a_step_is_not_made_ready_before_the_one_that_it_depends_on_has_ended(tmp_path: Path) -> None:
     of = campaign(tmp_path, KEYS)
-    remaining = Remaining(of, plan(of, 7))
+    remaining = Remaining(of, plan_campaign(of, 7))
     rounds = remaining.rounds()
     steps = [one for one in rounds if one.trials[0].case.test == "tcp" and one.trials[0].case.sender == "a"]
     others = [one for one in rounds if one.trials[0].case.test != "tcp"]
@@ -445,7 +445,7 @@ def test_a_step_is_not_made_ready_before_the_one_that_it_depends_on_has_ended(tm
 def test_cpus_of_a_host_on_record_bound_what_is_tried(tmp_path: Path) -> None:
     of = campaign(tmp_path, "tests: [{test: tcp, instances: auto}]\ntrials: 3\n")
     hosts = {name: host(facts={"cpus": {"online": [0, 1]}}) for name in ("a", "b")}
-    remaining, tried = Remaining(of, plan(of, 7), (), hosts), []
+    remaining, tried = Remaining(of, plan_campaign(of, 7), (), hosts), []
     while remaining.to_run:
         one = remaining.rounds()[0].trials[0]
         tried.append(one.case.instances)
@@ -459,7 +459,7 @@ def test_each_step_is_laid_out_as_a_case_of_as_many_instances_is(tmp_path: Path)
 
     def shown(keys: str) -> dict[int, Any]:
         of = campaign(tmp_path, f"{keys}\ntrials: 3\nplacement: auto\n")
-        planned = plan(of, 7, sites)
+        planned = plan_campaign(of, 7, sites)
         remaining = Remaining(of, planned)
         for number, instances in enumerate((1, 1, 1, 2, 2, 2, 4), start=1):
             if "auto" in keys.split("\n")[0]:
@@ -481,14 +481,14 @@ def test_each_step_is_laid_out_as_a_case_of_as_many_instances_is(tmp_path: Path)
 
 def test_a_plan_says_what_is_searched_and_how_long_that_takes_at_most(tmp_path: Path) -> None:
     of = campaign(tmp_path, KEYS)
-    text = "\n".join(plan_lines(of, plan(of, 7), trials=False))
+    text = "\n".join(plan_lines(of, plan_campaign(of, 7), trials=False))
     assert "2 cases × 3 trials + 2 searches of 9 to 33 trials = at most 72" in text
     assert "1 to 16" in text
     assert (
         "1, 2, 4 … up to 16 (search.max_instances), until twice as many surely bring less than 10 %" in text
     )
     open_ended = campaign(tmp_path, "tests: [tcp]\ninstances: auto\n")
-    said = "\n".join(plan(open_ended, 7).notes)
+    said = "\n".join(plan_campaign(open_ended, 7).notes)
     assert (
         "1, 2, 4 … up to 32 (half of the 64 ports unless search.max_instances names another number;" in said
     )

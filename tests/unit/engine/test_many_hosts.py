@@ -17,8 +17,8 @@ from tests.idle_simulation import Clock, FakeSession, mpstat
 from tests.unit.engine.test_settings import FOUND, KNOBS, FakeHost, made
 
 from linewatt.campaign.campaign import Campaign, PowerSource
-from linewatt.campaign.planning.plan import PlannedTrial, Round, plan
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.planning.plan import PlannedTrial, Round, plan_campaign
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.engine import idle
 from linewatt.engine.campaign import CampaignRun
 from linewatt.engine.live import session as sessions
@@ -83,7 +83,7 @@ def campaign_of(folder: Path) -> Campaign:
     file.write_text(
         f"name: many\nhosts: {{{hosts}}}\npairs: [{pairs}]\ntests: [tcp]\nconcurrent_pairs: true\n"
     )
-    return load(file)
+    return load_campaign(file)
 
 
 def session_of(folder: Path) -> Session:
@@ -174,7 +174,7 @@ def test_a_pair_that_cannot_be_made_ready_is_found_by_halves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     campaign = campaign_of(tmp_path)
-    planned = plan(campaign, 0)
+    planned = plan_campaign(campaign, 0)
     first = planned.rounds[0]
     bad = first.trials[len(first.trials) // 3]
     asked: list[int] = []
@@ -206,7 +206,7 @@ def test_what_is_slow_to_import_is_imported_while_hosts_are_connected_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     campaign = campaign_of(tmp_path)
-    run = CampaignRun(campaign, plan(campaign, 1), Places(tmp_path, tmp_path), lambda _: None)
+    run = CampaignRun(campaign, plan_campaign(campaign, 1), Places(tmp_path, tmp_path), lambda _: None)
     imported = threading.Event()
 
     async def connect(*_: object) -> None:

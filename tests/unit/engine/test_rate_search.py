@@ -29,7 +29,7 @@ from linewatt.analysis.comparison.case_runs import runs_by_case
 from linewatt.analysis.flags.case import limit_flags
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.plan import plan
+from linewatt.campaign.planning.plan import plan_campaign
 from linewatt.campaign.reading import file
 from linewatt.cli.actions.plan import _lines as plan_lines
 from linewatt.engine.campaign import _may_overlap
@@ -489,7 +489,7 @@ pairs: ["a -> b", "b -> a"]
 def campaign(tmp_path: Path, keys: str) -> Campaign:
     path = tmp_path / "campaign.yaml"
     path.write_text(FILE + keys)
-    return file.load(path)
+    return file.load_campaign(path)
 
 
 TESTS = "tests: [udp-60, {test: udp-1500, rate: auto}]\ntrials: 2\nsearch: {trials: 20}\n"
@@ -504,8 +504,8 @@ def test_a_campaign_that_was_killed_ends_as_if_it_had_not_been(
     devices = {"a": 1.1e9, "b": 2.2e9}
 
     def go(stored_trials: list[Trial], most: int) -> list[Trial]:
-        again = stored.from_dict(json.loads(json.dumps(stored.as_dict(of))))
-        planned = plan(again, 7)
+        again = stored.campaign_from_dict(json.loads(json.dumps(stored.campaign_as_dict(of))))
+        planned = plan_campaign(again, 7)
         remaining, trials = Remaining(again, planned, stored_trials), list(stored_trials)
         for round_ in remaining.rounds():
             for one in remaining.round(round_).trials:
@@ -529,7 +529,7 @@ def test_a_campaign_that_was_killed_ends_as_if_it_had_not_been(
 
 def test_what_searches_did_not_need_is_written_down(tmp_path: Path) -> None:
     of = campaign(tmp_path, TESTS + "order: sequential\n")
-    planned = plan(of, 7)
+    planned = plan_campaign(of, 7)
     remaining = Remaining(of, planned)
     count = 0
     while remaining.to_run:
@@ -546,7 +546,7 @@ def test_what_searches_did_not_need_is_written_down(tmp_path: Path) -> None:
 
 def test_a_step_is_not_made_ready_before_the_one_that_it_depends_on_has_ended(tmp_path: Path) -> None:
     of = campaign(tmp_path, TESTS)
-    remaining = Remaining(of, plan(of, 7))
+    remaining = Remaining(of, plan_campaign(of, 7))
     rounds = remaining.rounds()
     steps = [one for one in rounds if one.trials[0].case.search and one.trials[0].case.sender == "a"]
     assert not _may_overlap(steps[0].trials, steps[1].trials)
@@ -558,7 +558,7 @@ def test_searches_and_cases_that_stop_by_themselves_do_not_disturb_each_other(tm
     of = campaign(
         tmp_path, "tests: [udp-60, {test: udp-1500, rate: auto}]\ntrials: {min: 3, max: 5, until: 1%}\n"
     )
-    planned = plan(of, 7)
+    planned = plan_campaign(of, 7)
     remaining, ran = Remaining(of, planned), 0
     for round_ in remaining.rounds():
         for one in remaining.round(round_).trials:
@@ -575,7 +575,7 @@ def test_searches_and_cases_that_stop_by_themselves_do_not_disturb_each_other(tm
 
 def test_a_plan_says_what_is_searched_and_how_long_that_takes_at_most(tmp_path: Path) -> None:
     of = campaign(tmp_path, TESTS)
-    text = "\n".join(plan_lines(of, plan(of, 7), trials=False))
+    text = "\n".join(plan_lines(of, plan_campaign(of, 7), trials=False))
     assert "2 cases × 2 trials + 2 searches of 1 to 20 trials = at most 44" in text
     assert "searched" in text
     assert "at most 3 times for 60 s" in text
@@ -594,7 +594,7 @@ def test_a_plan_notes_what_may_be_too_little_to_find_a_rate(
     tmp_path: Path, keys: str, said: str | None
 ) -> None:
     of = campaign(tmp_path, f"tests: [{{test: udp-1500, rate: auto}}]\n{keys}")
-    text = "\n".join(plan(of, 7).notes)
+    text = "\n".join(plan_campaign(of, 7).notes)
     assert "search: the highest rates" in text
     if said is None:
         assert "search." not in text

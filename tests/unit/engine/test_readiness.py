@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.report_factories import result, scaling_trials
 
-from linewatt.campaign.planning.plan import plan
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.planning.plan import plan_campaign
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.engine.readiness import readiness_cpu as cpu
 from linewatt.engine.readiness import readiness_host as host
 from linewatt.engine.readiness import readiness_net as net
@@ -647,8 +647,8 @@ def failed_at_start(tmp_path: Path, **sections: Any) -> list[tuple[str, str, str
     file = tmp_path / "c.yaml"
     hosts = "  h1: {address: 192.0.2.1, data: eth0}\n  h2: {address: 192.0.2.2, data: eth0}\n"
     file.write_text(f"name: t\nhosts:\n{hosts}pairs: [h1 -> h2]\ntests: [tcp]\nplacement: none\n")
-    campaign = load(file)
-    planned = plan(campaign, 1)
+    campaign = load_campaign(file)
+    planned = plan_campaign(campaign, 1)
     known = {name: answer(**(sections if name == "h2" else {})).facts for name in ("h1", "h2")}
     found = failures(campaign, known, {}, list(planned.trials), planned.every_change)
     return [(one.host, one.check, one.found) for one in found]

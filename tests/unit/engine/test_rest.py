@@ -13,7 +13,7 @@ import pytest
 from tests.report_factories import watts
 
 from linewatt.campaign.campaign import Rest
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.engine import resting
 from linewatt.engine.live.feed import Feed, Reading, Record
 from linewatt.engine.measuring.cool import follows_s, warm
@@ -198,7 +198,7 @@ tests: [tcp]
 def read(tmp_path: Path, *lines: str) -> Any:
     file = tmp_path / "t.yaml"
     file.write_text(CAMPAIGN + "\n".join(lines) + "\n")
-    return load(file)
+    return load_campaign(file)
 
 
 def test_a_campaign_says_it_in_a_word_or_with_a_limit(tmp_path: Path) -> None:

@@ -23,8 +23,8 @@ from tests.report_factories import demo_trials, result, stored
 from tests.unit.conftest import Run
 from tests.unit.hosts.test_beats import Anchored
 
-from linewatt.campaign.reading.file import load
-from linewatt.campaign.stored import as_dict, from_dict
+from linewatt.campaign.reading.file import load_campaign
+from linewatt.campaign.stored import campaign_as_dict, campaign_from_dict
 from linewatt.engine.live.connections import ConnectionBook
 from linewatt.engine.live.session import Session
 from linewatt.errors import HostError, InvalidInput, WaitTimeout
@@ -462,7 +462,7 @@ def write(folder: Path, limits: str) -> Path:
 
 def test_a_campaign_states_limits_with_their_units(tmp_path: Path) -> None:
     text = "{heartbeat: 500 ms, silence: 5 s, answer: 6s, command: 1m, login: 30 s}"
-    hosts = load(write(tmp_path, text)).hosts
+    hosts = load_campaign(write(tmp_path, text)).hosts
     assert hosts["dut"].limits == Limits(0.5, 5.0, 6.0, 60.0, 30.0)
     assert hosts["gen"].limits == Limits()
 
@@ -518,7 +518,7 @@ all:
     (tmp_path / name).write_text(texts[name])
     file = tmp_path / "slow.yaml"
     file.write_text(f"name: slow\nhosts: {name}\npairs: [gen -> dut]\ntests: [tcp]\n")
-    assert load(file).hosts["dut"].limits == Limits(silence_s=5.0, answer_s=6.0)
+    assert load_campaign(file).hosts["dut"].limits == Limits(silence_s=5.0, answer_s=6.0)
 
 
 def test_plan_names_a_session_that_is_raised_as_a_change(run: Run, tmp_path: Path) -> None:
@@ -549,15 +549,15 @@ def test_an_inventory_with_limits_that_cannot_be_read_is_one_line(tmp_path: Path
     file = tmp_path / "slow.yaml"
     file.write_text("name: slow\nhosts: inventory.ini\npairs: [gen -> dut]\ntests: [tcp]\n")
     with pytest.raises(InvalidInput, match=r"inventory\.ini:2:.*linewatt_limits: must be a mapping"):
-        load(file)
+        load_campaign(file)
 
 
 def test_results_and_journals_have_limits_only_where_some_are_stated(tmp_path: Path) -> None:
-    campaign = load(write(tmp_path, "{silence: 5 s}"))
-    stored = json.loads(json.dumps(as_dict(campaign)))
+    campaign = load_campaign(write(tmp_path, "{silence: 5 s}"))
+    stored = json.loads(json.dumps(campaign_as_dict(campaign)))
     assert stored["hosts"]["dut"]["limits"] == {"silence_s": 5.0}
     assert "limits" not in stored["hosts"]["gen"]
-    assert from_dict(stored).hosts == campaign.hosts
+    assert campaign_from_dict(stored).hosts == campaign.hosts
     event = {"event": "hosts", "schema_version": 2, "hosts": list(stored["hosts"].values())}
     assert parse(encoded(event, 1)).hosts == campaign.hosts
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from tests.unit.features.profiles.test_profiles import ABLE, campaign, whole
 
-from linewatt.campaign.planning.plan import plan
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.planning.plan import plan_campaign
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.engine import events
 from linewatt.engine.live.trial_run import TrialRun
 from linewatt.errors import ChangeError, HostError
@@ -132,8 +132,8 @@ class Hosts:
 def profiled(
     tmp_path: Path, a: Host, b: Host, failure: str | None = None, problem: str | None = None
 ) -> tuple[Profile, list[str]]:
-    read = replace(load(campaign(tmp_path)), omit_s=60.0 if failure else 0.0, window_s=2.0)
-    planned = plan(read, 0)
+    read = replace(load_campaign(campaign(tmp_path)), omit_s=60.0 if failure else 0.0, window_s=2.0)
+    planned = plan_campaign(read, 0)
     result = new_result(tmp_path, "p", 1e9, {"schema_version": 1, "name": "p", "trials_planned": 0})
     told: list[str] = []
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from linewatt.campaign.planning.cases import expand
-from linewatt.campaign.planning.plan import plan
-from linewatt.campaign.reading.file import load as load_campaign
+from linewatt.campaign.planning.plan import plan_campaign
+from linewatt.campaign.reading.file import load_campaign as load_campaign
 from linewatt.engine.measuring.window import Counted, common_window, count, place
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.loads.base import Exchange, LoadJob
@@ -165,7 +165,7 @@ def test_a_plan_counts_what_it_sleeps_before_its_test(tmp_path: Path) -> None:
     durations_s = []
     for name in ("sockperf", "iperf3"):
         file.write_text(CAMPAIGN.replace("load: sockperf", f"load: {name}").replace("[udp-rr, tcp]", "[tcp]"))
-        durations_s.append(plan(load_campaign(file), 0).duration_s)
+        durations_s.append(plan_campaign(load_campaign(file), 0).duration_s)
     assert durations_s[0] - durations_s[1] == pytest.approx(10 * 2.2)
 
 

@@ -16,11 +16,11 @@ from tests.amounts import inputs
 
 from linewatt.errors import ChangeError, InvalidInput, LinewattError, ParseError
 from linewatt.network import removed_interface
-from linewatt.network.build import describe
+from linewatt.network.build import describe_network
 from linewatt.network.checks import check_state
 from linewatt.network.description import HostNetwork
-from linewatt.network.foreign import unsupported
-from linewatt.network.items import items, parse_key
+from linewatt.network.foreign import find_unsupported
+from linewatt.network.items import items, parse_network_key
 from linewatt.network.knob import NetworkKnob
 from linewatt.network.schema import NetworkState
 
@@ -30,10 +30,10 @@ KNOB = NetworkKnob()
 
 
 def network(document: dict[str, Any]) -> HostNetwork:
-    assert list(unsupported(document)) == []
+    assert list(find_unsupported(document)) == []
     state = NetworkState.model_validate(document)
     assert list(check_state(state)) == []
-    return describe(state, "dut")
+    return describe_network(state, "dut")
 
 
 def refusal(method: Callable[[str], object], text: str) -> str:
@@ -296,7 +296,7 @@ def test_target_and_value_are_the_same_however_the_document_is_ordered(document:
     assert same == value
     assert sorted(other.split()) == sorted(target.split())
     assert KNOB.check(value) == value
-    assert [str(parse_key(word)) for word in target.split()] == target.split()
+    assert [str(parse_network_key(word)) for word in target.split()] == target.split()
 
 
 def lines(document: dict[str, Any]) -> list[str]:

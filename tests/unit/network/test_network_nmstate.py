@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from linewatt.errors import ChangeError, LinewattError, ParseError
 from linewatt.hosts.facts import parsers as fact_parsers
-from linewatt.network.build import describe
+from linewatt.network.build import describe_network
 from linewatt.network.description import HostNetwork
-from linewatt.network.nmstatectl import NmstateKnob, change_of, uses_nmstate
+from linewatt.network.nmstatectl import NmstateKnob, nmstate_change, uses_nmstate
 from linewatt.network.schema import NetworkState
 
 SHOWN = (Path(__file__).parents[2] / "captures" / "nmstate" / "2.2-documentation" / "output").read_text()
@@ -46,7 +46,7 @@ VXLAN: dict[str, Any] = {
 
 
 def network(document: dict[str, Any]) -> HostNetwork:
-    return describe(NetworkState.model_validate(document), "dut")
+    return describe_network(NetworkState.model_validate(document), "dut")
 
 
 def apply(shown: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def _merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_network_is_applied_read_back_and_undone() -> None:
-    _, target, value = change_of(network(VXLAN))
+    _, target, value = nmstate_change(network(VXLAN))
     shown = json.loads(SHOWN)
     before = KNOB.parse(f"{target}\n{SHOWN}")
     wanted = KNOB.wanted(before, value)
@@ -90,7 +90,7 @@ def test_a_network_is_applied_read_back_and_undone() -> None:
 
 
 def test_what_is_applied_is_a_document_of_nmstate() -> None:
-    _, target, value = change_of(network(VXLAN))
+    _, target, value = nmstate_change(network(VXLAN))
     document = json.loads(KNOB.write(target, KNOB.wanted(KNOB.parse(f"{target}\n{SHOWN}"), value)).stdin)
     eth1, vx0 = sorted(document["interfaces"], key=lambda one: str(one["name"]))
     assert vx0 == {
@@ -121,7 +121,7 @@ def test_what_is_applied_is_a_document_of_nmstate() -> None:
 
 def test_an_interface_that_is_removed_comes_back_with_all_that_was_shown_of_it() -> None:
     document = {"interfaces": [{"name": "eth1.102", "type": "vxlan", "state": "absent"}]}
-    _, target, value = change_of(network(document))
+    _, target, value = nmstate_change(network(document))
     before = KNOB.parse(f"{target}\n{SHOWN}")
     wanted = KNOB.wanted(before, value)
     assert json.loads(KNOB.write(target, wanted).stdin)["interfaces"] == [
@@ -168,7 +168,7 @@ def test_bridges_bonds_and_vlans_are_read_by_their_properties() -> None:
     ],
 )
 def test_what_a_host_cannot_show_is_refused_in_one_line(interface: dict[str, Any], words: str) -> None:
-    _, target, value = change_of(network({"interfaces": [interface]}))
+    _, target, value = nmstate_change(network({"interfaces": [interface]}))
     with pytest.raises(ChangeError) as caught:
         KNOB.wanted(KNOB.parse(f"{target}\n{SHOWN}"), value)
     assert words in str(caught.value)
@@ -178,7 +178,7 @@ def test_what_a_host_cannot_show_is_refused_in_one_line(interface: dict[str, Any
 def test_geneve_is_not_nmstates() -> None:
     geneve = {"name": "g0", "type": "geneve", "geneve": {"id": 1, "remote": "192.0.2.2"}}
     with pytest.raises(ChangeError, match="geneve is not NMState's"):
-        change_of(network({"interfaces": [geneve]}))
+        nmstate_change(network({"interfaces": [geneve]}))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linewatt.missing import Missing
-from linewatt.network.build import describe
+from linewatt.network.build import describe_network
 from linewatt.network.description import HostNetwork
 from linewatt.network.framing import Encapsulation
 from linewatt.network.paths import NetworkPath, path_between
@@ -23,7 +23,7 @@ def host(
     name: str, interfaces: Sequence[dict[str, Any]], routes: Sequence[dict[str, Any]] = ()
 ) -> HostNetwork:
     document = {"interfaces": list(interfaces), "routes": {"config": list(routes)}}
-    return describe(NetworkState.model_validate(document), name)
+    return describe_network(NetworkState.model_validate(document), name)
 
 
 def address(*texts: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from linewatt.campaign.reading.networks import parse_networks, read_host_network
 from linewatt.document import parse_yaml, show_path
 from linewatt.errors import InvalidInput, LinewattError
 from linewatt.network.description import HostNetwork
-from linewatt.network.foreign import unsupported
+from linewatt.network.foreign import find_unsupported
 from linewatt.network.interfaces import InterfaceAddress, Route
 from linewatt.network.schema import INTERFACES
 
@@ -329,7 +329,7 @@ json_values = st.recursive(
 def test_whatever_a_document_holds_is_read_or_refused_in_one_line(value: object) -> None:
     document = parse_yaml("{}", "x.yaml")
     locate: Locate = lambda path, key: (document.place(path, key=key), show_path(path))  # noqa: E731
-    list(unsupported(value))
+    list(find_unsupported(value))
     said = ""
     try:
         parse_networks({"a": value}, (), locate)

@@ -13,7 +13,7 @@ import pytest
 from linewatt.engine.networks.reach import check_reach, reached_by
 from linewatt.errors import ChangeError
 from linewatt.hosts.base import Completed, Host
-from linewatt.network.build import describe
+from linewatt.network.build import describe_network
 from linewatt.network.description import HostNetwork
 from linewatt.network.schema import NetworkState
 
@@ -43,7 +43,7 @@ class Reached:
 
 
 def network(*interfaces: dict[str, Any]) -> dict[str, dict[str, HostNetwork]]:
-    return {"net": {"a": describe(NetworkState.model_validate({"interfaces": interfaces}), "a")}}
+    return {"net": {"a": describe_network(NetworkState.model_validate({"interfaces": interfaces}), "a")}}
 
 
 def bridge(port: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from bench import place_512
 from tests import forked
 
 from linewatt.cli import whole
-from linewatt.placement.hwloc import parse_xml
+from linewatt.placement.hwloc import parse_lstopo_xml
 
 ROOT = Path(__file__).parents[3]
 DOCUMENT = (ROOT / "docs" / "placement.md").read_text(encoding="utf-8")
@@ -167,7 +167,7 @@ def test_every_option_is_in_the_docs() -> None:
 
 
 def test_the_machine_of_the_bench_has_512_cpus_of_two_nodes_and_16_caches() -> None:
-    machine = parse_xml(place_512.topology_xml())
+    machine = parse_lstopo_xml(place_512.topology_xml())
     assert (len(machine.cpus), machine.nodes) == (512, (0, 1))
     assert len({cpu.core for cpu in machine.cpus}) == 256
     assert len({cpu.llc for cpu in machine.cpus}) == 16

@@ -15,8 +15,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from linewatt.errors import InvalidInput
-from linewatt.placement.hwloc import parse_xml
-from linewatt.placement.policy import MOST_PROCESSES, POLICIES, Placement, Wish, place
+from linewatt.placement.hwloc import parse_lstopo_xml
+from linewatt.placement.policy import MOST_PROCESSES, POLICIES, Placement, Wish, place_processes
 from linewatt.placement.topology import Cpu, Device, Topology
 
 CAPTURES = Path(__file__).parents[2] / "captures" / "topology"
@@ -40,11 +40,11 @@ def machine(nodes: int, cores: int, threads: int = 1, caches: int = 1, nic_node:
 def synthetic(description: str) -> Topology:
     argv = ["lstopo", "-i", description, "--of", "xml"]
     done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=30)
-    return parse_xml(done.stdout)
+    return parse_lstopo_xml(done.stdout)
 
 
 def captured(case: str) -> Topology:
-    return parse_xml((CAPTURES / case / "topology.xml").read_text())
+    return parse_lstopo_xml((CAPTURES / case / "topology.xml").read_text())
 
 
 def cpus(first: int, last: int) -> tuple[int, ...]:
@@ -63,13 +63,13 @@ def cpus(first: int, last: int) -> tuple[int, ...]:
 def test_published_pinnings_of_a_machine_with_80_cores_and_one_node(
     processes: int, own: tuple[int, ...], interrupts: tuple[int, ...]
 ) -> None:
-    found = place(synthetic("pack:1 [numa] core:80 pu:1"), Wish(processes, node=0))
+    found = place_processes(synthetic("pack:1 [numa] core:80 pu:1"), Wish(processes, node=0))
     assert (found.rule, found.process_cpus, found.irq_cpus) == (1, own, interrupts)
     assert (found.shared, found.notes) == (False, ())
 
 
 def test_rule_1_gives_interrupts_as_many_cores_as_are_left() -> None:
-    found = place(machine(2, 8), Wish(6, nic="eth0"))
+    found = place_processes(machine(2, 8), Wish(6, nic="eth0"))
     assert (found.rule, found.process_cpus, found.irq_cpus) == (1, cpus(0, 5), (6, 7))
     assert found.why == (
         "6 processes and their interrupts fit on the 8 cores local to eth0 (NUMA node 0): "
@@ -81,11 +81,11 @@ def test_rule_1_gives_interrupts_as_many_cores_as_are_left() -> None:
     ("processes", "rule"), [(1, 1), (7, 1), (8, 2), (16, 2), (32, 2), (33, 3), (MOST_PROCESSES, 3)]
 )
 def test_rules_change_at_l_and_beyond_2t(processes: int, rule: int) -> None:
-    assert place(machine(2, 8), Wish(processes, nic="eth0")).rule == rule
+    assert place_processes(machine(2, 8), Wish(processes, nic="eth0")).rule == rule
 
 
 def test_rule_2_leaves_local_cores_to_interrupts_and_runs_processes_on_the_others() -> None:
-    found = place(machine(3, 4, nic_node=1), Wish(10, nic="eth0"))
+    found = place_processes(machine(3, 4, nic_node=1), Wish(10, nic="eth0"))
     assert found.process_cpus == (0, 1, 2, 3, 8, 9, 10, 11, 0, 1)
     assert found.irq_cpus == (4, 5, 6, 7)
     assert found.shared is False
@@ -93,7 +93,7 @@ def test_rule_2_leaves_local_cores_to_interrupts_and_runs_processes_on_the_other
 
 
 def test_rule_2_without_other_cores_shares_the_local_ones_and_says_so() -> None:
-    laptop = place(machine(1, 2), Wish(3, nic="eth0"))
+    laptop = place_processes(machine(1, 2), Wish(3, nic="eth0"))
     assert (laptop.rule, laptop.process_cpus, laptop.irq_cpus) == (2, (0, 1, 0), (0, 1))
     assert laptop.shared is True
     assert "there are no others: processes share them with the interrupts" in laptop.why
@@ -109,13 +109,13 @@ def test_rule_2_without_other_cores_shares_the_local_ones_and_says_so() -> None:
 def test_second_threads_come_before_shared_cpus(
     processes: int, own: tuple[int, ...], interrupts: tuple[int, ...]
 ) -> None:
-    found = place(machine(1, 2, threads=2), Wish(processes, nic="eth0"))
+    found = place_processes(machine(1, 2, threads=2), Wish(processes, nic="eth0"))
     assert (found.rule, found.process_cpus, found.irq_cpus) == (2, own, interrupts)
     assert found.shared is (processes == 4)
 
 
 def test_what_is_said_of_second_threads() -> None:
-    found = place(machine(2, 2, threads=2), Wish(2, nic="eth0", usable=(0, 1, 4, 5)))
+    found = place_processes(machine(2, 2, threads=2), Wish(2, nic="eth0", usable=(0, 1, 4, 5)))
     assert found.why == (
         "2 processes leave none of the 2 cores local to eth0 (NUMA node 0) for interrupts alone, and there"
         " are no others: before a CPU has both, second threads of the cores are used: processes on 0-1,"
@@ -125,13 +125,13 @@ def test_what_is_said_of_second_threads() -> None:
 
 
 def test_a_core_without_a_second_thread_lends_none() -> None:
-    found = place(machine(1, 2, threads=2), Wish(2, nic="eth0", usable=(0, 1, 2)))
+    found = place_processes(machine(1, 2, threads=2), Wish(2, nic="eth0", usable=(0, 1, 2)))
     assert (found.process_cpus, found.irq_cpus, found.shared) == ((0, 1), (2,), False)
 
 
 @pytest.mark.parametrize("policy", ["auto", "remote"])
 def test_processes_elsewhere_use_second_threads_before_a_cpu_has_two(policy: str) -> None:
-    found = place(machine(2, 2, threads=2), Wish(3, nic="eth0", policy=policy))
+    found = place_processes(machine(2, 2, threads=2), Wish(3, nic="eth0", policy=policy))
     assert found.process_cpus == (2, 3, 6)
     assert found.irq_cpus == (0, 1)
     assert found.notes == ("3 CPUs with processes are threads of 2 cores",)
@@ -139,89 +139,91 @@ def test_processes_elsewhere_use_second_threads_before_a_cpu_has_two(policy: str
 
 def test_the_role_that_is_not_named_gets_second_threads_before_shared_cpus() -> None:
     computer = machine(1, 2, threads=2)
-    assert place(computer, Wish(2, nic="eth0", process_cpus=(0, 1))).irq_cpus == (2, 3)
-    assert place(computer, Wish(2, nic="eth0", process_cpus=(0,))).irq_cpus == (1,)
-    assert place(computer, Wish(2, nic="eth0", irq_cpus=(0, 1))).process_cpus == (2, 3)
+    assert place_processes(computer, Wish(2, nic="eth0", process_cpus=(0, 1))).irq_cpus == (2, 3)
+    assert place_processes(computer, Wish(2, nic="eth0", process_cpus=(0,))).irq_cpus == (1,)
+    assert place_processes(computer, Wish(2, nic="eth0", irq_cpus=(0, 1))).process_cpus == (2, 3)
 
 
 def test_one_cpu_does_everything() -> None:
-    found = place(machine(1, 1), Wish(1, nic="eth0"))
+    found = place_processes(machine(1, 1), Wish(1, nic="eth0"))
     assert (found.rule, found.process_cpus, found.irq_cpus, found.shared) == (2, (0,), (0,), True)
 
 
 def test_rule_3_leaves_it_to_the_system() -> None:
-    found = place(machine(2, 8), Wish(1000, nic="eth0"))
+    found = place_processes(machine(2, 8), Wish(1000, nic="eth0"))
     assert (found.process_cpus, found.irq_cpus, found.shared, found.notes) == ((), (), False, ())
     assert found.why.startswith("1,000 processes are more than two for each of the 16 cores")
 
 
 def test_one_thread_a_core_unless_threads_are_asked_for() -> None:
     computer = machine(1, 4, threads=2)
-    assert place(computer, Wish(4, nic="eth0")).rule == 2
-    threads = place(computer, Wish(4, nic="eth0", smt=True))
+    assert place_processes(computer, Wish(4, nic="eth0")).rule == 2
+    threads = place_processes(computer, Wish(4, nic="eth0", smt=True))
     assert (threads.rule, threads.process_cpus, threads.irq_cpus) == (1, (0, 1, 2, 3), (4, 5, 6, 7))
     assert threads.notes == ("interrupts on 4-7 run on the other thread of a core that runs a process",)
-    five = place(computer, Wish(5, nic="eth0", smt=True))
+    five = place_processes(computer, Wish(5, nic="eth0", smt=True))
     assert five.notes[0] == "5 CPUs with processes are threads of 4 cores"
 
 
 @needs_lstopo
 def test_threads_with_adjacent_numbers_are_one_core_too() -> None:
-    found = place(synthetic("node:2 core:4 pu:2"), Wish(2, node=1))
+    found = place_processes(synthetic("node:2 core:4 pu:2"), Wish(2, node=1))
     assert (found.process_cpus, found.irq_cpus) == ((8, 10), (12, 14))
-    threads = place(synthetic("node:2 core:4 pu:2"), Wish(5, node=1, smt=True))
+    threads = place_processes(synthetic("node:2 core:4 pu:2"), Wish(5, node=1, smt=True))
     assert (threads.process_cpus, threads.irq_cpus) == ((8, 10, 12, 14, 9), (11, 13, 15))
 
 
 def test_a_device_without_a_node_keeps_processes_together_on_one() -> None:
     interleaved = tuple(Cpu(cpu, cpu, cpu % 2, cpu % 2, cpu % 2) for cpu in range(8))
-    found = place(Topology(interleaved, allowed=cpus(0, 7)), Wish(2))
+    found = place_processes(Topology(interleaved, allowed=cpus(0, 7)), Wish(2))
     assert (found.process_cpus, found.irq_cpus) == ((0, 2), (4, 6))
     assert "the 8 cores of the machine" in found.why
 
 
 def test_a_device_without_a_node_is_local_everywhere() -> None:
-    found = place(machine(2, 4, nic_node=None), Wish(4, nic="eth0"))
+    found = place_processes(machine(2, 4, nic_node=None), Wish(4, nic="eth0"))
     assert (found.rule, found.process_cpus, found.irq_cpus) == (1, (0, 1, 2, 3), (4, 5, 6, 7))
     assert "8 cores local to eth0 (on no one NUMA node)" in found.why
 
 
 def test_a_device_of_a_file_is_placed_on_its_own_node() -> None:
-    found = place(captured("2.9.0-v2-devices"), Wish(2, nic="ens2f0np0"))
+    found = place_processes(captured("2.9.0-v2-devices"), Wish(2, nic="ens2f0np0"))
     assert (found.process_cpus, found.irq_cpus) == ((8, 10), (12, 14))
 
 
 def test_isolated_cores_carry_the_processes_where_there_are_enough() -> None:
     computer = replace(machine(1, 8), isolated=(4, 5, 6))
-    found = place(computer, Wish(2, nic="eth0"))
+    found = place_processes(computer, Wish(2, nic="eth0"))
     assert (found.process_cpus, found.irq_cpus, found.notes) == ((4, 5), (6, 0), ())
     assert "processes on isolated 4-5, interrupts on 0,6" in found.why
-    assert place(computer, Wish(3, nic="eth0")).process_cpus == (4, 5, 6)
+    assert place_processes(computer, Wish(3, nic="eth0")).process_cpus == (4, 5, 6)
 
 
 def test_too_few_isolated_cores_change_nothing_but_are_named() -> None:
-    found = place(replace(machine(1, 8), isolated=(2,)), Wish(3, nic="eth0"))
+    found = place_processes(replace(machine(1, 8), isolated=(2,)), Wish(3, nic="eth0"))
     assert found.process_cpus == (0, 1, 2)
     assert "isolated" not in found.why
     assert found.notes == ("1 of 3 CPUs with processes are isolated (2), the others not",)
 
 
 def test_rule_2_prefers_isolated_cores_of_other_nodes() -> None:
-    found = place(replace(machine(2, 4), isolated=(6, 7)), Wish(4, nic="eth0"))
+    found = place_processes(replace(machine(2, 4), isolated=(6, 7)), Wish(4, nic="eth0"))
     assert found.process_cpus == (4, 5, 6, 7)
     computer = replace(machine(2, 4), isolated=(4, 5, 6, 7))
-    assert "processes run on isolated 4-7" in place(computer, Wish(4, nic="eth0")).why
+    assert "processes run on isolated 4-7" in place_processes(computer, Wish(4, nic="eth0")).why
 
 
 def test_fast_cores_come_before_slow_ones_whatever_their_numbers() -> None:
     kinds = [replace(cpu, slower=int(cpu.id < 4)) for cpu in machine(1, 8).cpus]
     computer = replace(machine(1, 8), cpus=tuple(kinds))
-    found = place(computer, Wish(3, nic="eth0"))
+    found = place_processes(computer, Wish(3, nic="eth0"))
     assert (found.process_cpus, found.irq_cpus, found.notes) == ((4, 5, 6), (7, 0, 1), ())
-    assert place(computer, Wish(5, nic="eth0")).notes == ("1 of 5 CPUs with processes are slower cores (0)",)
-    hybrid = place(captured("2.9.0-v2-hybrid"), Wish(2, node=0))
+    assert place_processes(computer, Wish(5, nic="eth0")).notes == (
+        "1 of 5 CPUs with processes are slower cores (0)",
+    )
+    hybrid = place_processes(captured("2.9.0-v2-hybrid"), Wish(2, node=0))
     assert (hybrid.process_cpus, hybrid.irq_cpus) == ((0, 2), (4, 5))
-    weak = place(computer, Wish(2, nic="eth0", usable=(0, 1, 2)))
+    weak = place_processes(computer, Wish(2, nic="eth0", usable=(0, 1, 2)))
     assert weak.notes == ("all processes run on slower cores (0-1)",)
 
 
@@ -247,100 +249,102 @@ def low_power_machine() -> Topology:
 def test_low_power_cores_are_left_alone_while_faster_ones_are_free(
     processes: int, own: tuple[int, ...], interrupts: tuple[int, ...]
 ) -> None:
-    found = place(low_power_machine(), Wish(processes, node=0))
+    found = place_processes(low_power_machine(), Wish(processes, node=0))
     assert (found.process_cpus, found.irq_cpus) == (own, interrupts)
     assert found.notes[0] == "low-power cores (8-9) are left alone while faster ones are free"
 
 
 def test_low_power_cores_are_used_and_named_where_the_others_do_not_suffice() -> None:
-    found = place(low_power_machine(), Wish(8, node=0))
+    found = place_processes(low_power_machine(), Wish(8, node=0))
     assert found.process_cpus == (0, 2, 4, 5, 6, 7, 8, 9)
     assert not any("left alone" in note for note in found.notes)
-    only = place(low_power_machine(), Wish(1, node=0, usable=(8, 9)))
+    only = place_processes(low_power_machine(), Wish(1, node=0, usable=(8, 9)))
     assert (only.process_cpus, only.irq_cpus) == ((8,), (9,))
     assert only.notes == (
         "all processes run on slower cores (8)",
         "interrupts run on low-power cores (9)",
     )
-    named = place(low_power_machine(), Wish(1, node=0, process_cpus=(8,)))
+    named = place_processes(low_power_machine(), Wish(1, node=0, process_cpus=(8,)))
     assert (named.process_cpus, named.irq_cpus) == ((8,), (0,))
-    assert place(low_power_machine(), Wish(1, policy="none")).notes == ()
+    assert place_processes(low_power_machine(), Wish(1, policy="none")).notes == ()
 
 
 def test_interrupts_on_slower_cores_are_said_where_processes_have_faster_ones() -> None:
-    found = place(captured("2.9.0-v2-hybrid"), Wish(2, node=0))
+    found = place_processes(captured("2.9.0-v2-hybrid"), Wish(2, node=0))
     assert found.why.endswith("interrupts on 4-5; 4-5 are slower cores")
 
 
 def test_offline_and_forbidden_cpus_are_left_out_and_do_not_count() -> None:
-    found = place(captured("2.9.0-v2-offline"), Wish(2, node=0))
+    found = place_processes(captured("2.9.0-v2-offline"), Wish(2, node=0))
     assert (found.rule, found.process_cpus, found.irq_cpus) == (1, (0, 1), (8,))
-    limited = place(captured("2.9.0-v2-allowed"), Wish(1, node=0))
+    limited = place_processes(captured("2.9.0-v2-allowed"), Wish(1, node=0))
     assert (limited.process_cpus, limited.irq_cpus) == ((2,), (3,))
-    chosen = place(machine(2, 8), Wish(1, nic="eth0", usable=(3, 6, 9)))
+    chosen = place_processes(machine(2, 8), Wish(1, nic="eth0", usable=(3, 6, 9)))
     assert (chosen.process_cpus, chosen.irq_cpus) == ((3,), (6,))
 
 
 def test_the_second_thread_stands_for_a_core_whose_first_may_not_be_used() -> None:
-    found = place(machine(1, 3, threads=2), Wish(1, nic="eth0", usable=(3, 1, 4, 2)))
+    found = place_processes(machine(1, 3, threads=2), Wish(1, nic="eth0", usable=(3, 1, 4, 2)))
     assert (found.process_cpus, found.irq_cpus) == ((1,), (2,))
-    assert place(machine(1, 2, threads=2), Wish(1, nic="eth0", usable=(2, 3))).process_cpus == (2,)
+    assert place_processes(machine(1, 2, threads=2), Wish(1, nic="eth0", usable=(2, 3))).process_cpus == (2,)
 
 
 def test_a_cpuset_away_from_the_device_takes_what_there_is_and_says_so() -> None:
-    found = place(machine(2, 4), Wish(1, nic="eth0", usable=(4, 5, 6)))
+    found = place_processes(machine(2, 4), Wish(1, nic="eth0", usable=(4, 5, 6)))
     assert (found.rule, found.process_cpus, found.irq_cpus) == (1, (4,), (5,))
     assert found.notes == (
         "none of the CPUs local to eth0 (NUMA node 0) may be used: all others are taken as local",
     )
     with pytest.raises(InvalidInput, match="none of the CPUs of NUMA node 0 may be used"):
-        place(machine(2, 4), Wish(1, node=0, usable=(4, 5, 6)))
+        place_processes(machine(2, 4), Wish(1, node=0, usable=(4, 5, 6)))
 
 
 def test_notes_of_the_topology_stay_with_the_placement() -> None:
-    assert place(replace(machine(1, 4), notes=("a guess",)), Wish(1, nic="eth0")).notes == ("a guess",)
+    assert place_processes(replace(machine(1, 4), notes=("a guess",)), Wish(1, nic="eth0")).notes == (
+        "a guess",
+    )
 
 
 def test_policy_none_leaves_it_to_the_system() -> None:
-    found = place(machine(2, 8), Wish(2, nic="eth0", policy="none"))
+    found = place_processes(machine(2, 8), Wish(2, nic="eth0", policy="none"))
     assert (found.rule, found.policy, found.process_cpus, found.irq_cpus) == (None, "none", (), ())
 
 
 def test_policy_neighbour_puts_interrupts_beside_their_process() -> None:
     computer = machine(2, 8, caches=2)
-    found = place(computer, Wish(3, nic="eth0", policy="neighbour"))
+    found = place_processes(computer, Wish(3, nic="eth0", policy="neighbour"))
     assert (found.process_cpus, found.irq_cpus) == ((0, 2, 4), (1, 3, 5))
-    assert place(computer, Wish(3, nic="eth0")).irq_cpus == (3, 4, 5)
+    assert place_processes(computer, Wish(3, nic="eth0")).irq_cpus == (3, 4, 5)
     assert (found.rule, found.policy, found.shared) == (None, "neighbour", False)
     with pytest.raises(InvalidInput, match="for each of 5 processes, and there are 4; take fewer"):
-        place(computer, Wish(5, nic="eth0", policy="neighbour"))
+        place_processes(computer, Wish(5, nic="eth0", policy="neighbour"))
 
 
 def test_an_odd_core_of_a_cache_is_nobodys_neighbour() -> None:
-    found = place(machine(1, 6, caches=2), Wish(2, nic="eth0", policy="neighbour"))
+    found = place_processes(machine(1, 6, caches=2), Wish(2, nic="eth0", policy="neighbour"))
     assert list(zip(found.process_cpus, found.irq_cpus, strict=True)) == [(0, 1), (3, 4)]
 
 
 def test_threads_of_one_core_are_no_neighbours() -> None:
     computer = machine(1, 4, threads=2)
-    found = place(computer, Wish(4, nic="eth0", policy="neighbour", smt=True))
+    found = place_processes(computer, Wish(4, nic="eth0", policy="neighbour", smt=True))
     core = {cpu.id: cpu.core for cpu in computer.cpus}
     pairs = zip(found.process_cpus, found.irq_cpus, strict=True)
     assert all(core[own] != core[interrupt] for own, interrupt in pairs)
     with pytest.raises(InvalidInput, match=r"two threads .* and there is none"):
-        place(computer, Wish(1, nic="eth0", policy="neighbour", smt=True, usable=(0, 4)))
+        place_processes(computer, Wish(1, nic="eth0", policy="neighbour", smt=True, usable=(0, 4)))
 
 
 def test_without_a_shared_cache_there_are_no_neighbours() -> None:
     with pytest.raises(InvalidInput, match="and there is none"):
-        place(captured("2.9.0-v2-allowed"), Wish(1, node=0, policy="neighbour"))
+        place_processes(captured("2.9.0-v2-allowed"), Wish(1, node=0, policy="neighbour"))
 
 
 def test_policy_remote_moves_the_processes_and_not_the_interrupts() -> None:
-    found = place(machine(3, 4, nic_node=1), Wish(3, nic="eth0", policy="remote"))
+    found = place_processes(machine(3, 4, nic_node=1), Wish(3, nic="eth0", policy="remote"))
     assert (found.process_cpus, found.irq_cpus) == ((0, 1, 2), (4, 5, 6))
     assert (found.rule, found.policy, found.shared) == (None, "remote", False)
-    many = place(machine(2, 2), Wish(3, nic="eth0", policy="remote"))
+    many = place_processes(machine(2, 2), Wish(3, nic="eth0", policy="remote"))
     assert many.process_cpus == (2, 3, 2)
     assert many.notes == ("up to 2 processes share a CPU: 3 of them on 2 CPUs",)
 
@@ -348,21 +352,21 @@ def test_policy_remote_moves_the_processes_and_not_the_interrupts() -> None:
 @pytest.mark.parametrize("nic_node", [0, None])
 def test_policy_remote_needs_another_node(nic_node: int | None) -> None:
     with pytest.raises(InvalidInput, match="needs cores elsewhere than the 4 cores local to eth0"):
-        place(machine(1, 4, nic_node=nic_node), Wish(1, nic="eth0", policy="remote"))
+        place_processes(machine(1, 4, nic_node=nic_node), Wish(1, nic="eth0", policy="remote"))
 
 
 def test_named_cpus_are_taken_as_they_are() -> None:
-    found = place(machine(2, 4), Wish(3, nic="eth0", process_cpus=(7, 1), irq_cpus=(2,)))
+    found = place_processes(machine(2, 4), Wish(3, nic="eth0", process_cpus=(7, 1), irq_cpus=(2,)))
     assert (found.process_cpus, found.irq_cpus) == ((7, 1, 7), (2,))
     assert (found.rule, found.policy, found.shared) == (None, "explicit", False)
-    both = place(machine(2, 4), Wish(1, nic="eth0", process_cpus=(1,), irq_cpus=(1,)))
+    both = place_processes(machine(2, 4), Wish(1, nic="eth0", process_cpus=(1,), irq_cpus=(1,)))
     assert both.shared is True
 
 
 def test_the_role_that_is_not_named_gets_what_is_left_of_the_local_cores() -> None:
-    assert place(machine(2, 4), Wish(2, nic="eth0", process_cpus=(0, 1))).irq_cpus == (2, 3)
-    assert place(machine(2, 4), Wish(2, nic="eth0", irq_cpus=(0, 1))).process_cpus == (2, 3)
-    full = place(machine(2, 2), Wish(1, nic="eth0", irq_cpus=(0, 1)))
+    assert place_processes(machine(2, 4), Wish(2, nic="eth0", process_cpus=(0, 1))).irq_cpus == (2, 3)
+    assert place_processes(machine(2, 4), Wish(2, nic="eth0", irq_cpus=(0, 1))).process_cpus == (2, 3)
+    full = place_processes(machine(2, 2), Wish(1, nic="eth0", irq_cpus=(0, 1)))
     assert (full.process_cpus, full.shared) == ((0,), True)
 
 
@@ -385,13 +389,13 @@ def test_the_role_that_is_not_named_gets_what_is_left_of_the_local_cores() -> No
 )
 def test_a_wish_that_cannot_be_met_is_refused_in_one_line(wish: Wish, said: str) -> None:
     with pytest.raises(InvalidInput, match=said) as refused:
-        place(machine(2, 4), wish)
+        place_processes(machine(2, 4), wish)
     assert "\n" not in str(refused.value)
 
 
 def test_a_machine_without_devices_says_what_to_do() -> None:
     with pytest.raises(InvalidInput, match=r"nor any other: .* name the NUMA node"):
-        place(replace(machine(2, 4), devices=()), Wish(1, nic="eth0"))
+        place_processes(replace(machine(2, 4), devices=()), Wish(1, nic="eth0"))
 
 
 @st.composite
@@ -416,7 +420,7 @@ def machines(draw: st.DrawFn) -> Topology:
 def placed(topology: Topology, wish: Wish) -> Placement:
     """The placement; a wish that this machine cannot meet is no example."""
     try:
-        return place(topology, wish)
+        return place_processes(topology, wish)
     except InvalidInput:
         assume(False)
         raise
@@ -440,7 +444,7 @@ def test_no_cpu_is_offline_or_forbidden_and_the_same_wish_gives_the_same(
     found = placed(topology, wish)
     usable = {cpu.id for cpu in topology.cpus if cpu.online} & set(topology.allowed)
     assert {*found.process_cpus, *found.irq_cpus} <= usable
-    assert found == place(replace(topology, cpus=tuple(reversed(topology.cpus))), wish)
+    assert found == place_processes(replace(topology, cpus=tuple(reversed(topology.cpus))), wish)
     assert found.shared == bool({*found.process_cpus} & {*found.irq_cpus})
     assert len(found.irq_cpus) == len(set(found.irq_cpus))
     if found.process_cpus:
@@ -467,7 +471,7 @@ def _uses_second_threads(topology: Topology, found: Placement) -> bool:
 
 @given(machines(), st.integers(1, 60))
 def test_rules_hold_on_every_machine(topology: Topology, processes: int) -> None:
-    found = place(topology, Wish(processes, nic="eth0"))
+    found = place_processes(topology, Wish(processes, nic="eth0"))
     core = {cpu.id: cpu.core for cpu in topology.cpus}
     local, everywhere = local_cores(topology), {cpu.core for cpu in topology.usable()}
     own, interrupts = ({core[cpu] for cpu in cpus} for cpus in (found.process_cpus, found.irq_cpus))
@@ -494,7 +498,7 @@ def test_rules_hold_on_every_machine(topology: Topology, processes: int) -> None
 @given(machines(), st.integers(1, 30))
 def test_one_process_more_never_moves_the_others(topology: Topology, processes: int) -> None:
     plain = replace(topology, isolated=())
-    fewer, more = (place(plain, Wish(count, nic="eth0")) for count in (processes, processes + 1))
+    fewer, more = (place_processes(plain, Wish(count, nic="eth0")) for count in (processes, processes + 1))
     assert (fewer.rule or 0) <= (more.rule or 0)
     if fewer.rule == more.rule != 3:
         assert more.process_cpus[:processes] == fewer.process_cpus
@@ -502,8 +506,8 @@ def test_one_process_more_never_moves_the_others(topology: Topology, processes: 
 
 @given(machines(), st.integers(1, 30), st.booleans())
 def test_isolated_cpus_are_all_or_in_their_usual_place(topology: Topology, processes: int, smt: bool) -> None:
-    found = place(topology, Wish(processes, nic="eth0", smt=smt))
-    usual = place(replace(topology, isolated=()), Wish(processes, nic="eth0", smt=smt))
+    found = place_processes(topology, Wish(processes, nic="eth0", smt=smt))
+    usual = place_processes(replace(topology, isolated=()), Wish(processes, nic="eth0", smt=smt))
     assert found.rule == usual.rule
     if not set(found.process_cpus) <= set(topology.isolated):
         assert (found.process_cpus, found.irq_cpus) == (usual.process_cpus, usual.irq_cpus)
@@ -518,9 +522,9 @@ def test_neighbours_are_pairs_of_one_cache_or_there_are_not_enough(
     caches = Counter(llc for llc, _ in {(core_of[cpu].llc, core_of[cpu].core) for cpu in near})
     if sum(count // 2 for llc, count in caches.items() if llc is not None) < processes:
         with pytest.raises(InvalidInput, match="behind one last-level cache"):
-            place(topology, Wish(processes, nic="eth0", policy="neighbour"))
+            place_processes(topology, Wish(processes, nic="eth0", policy="neighbour"))
         return
-    found = place(topology, Wish(processes, nic="eth0", policy="neighbour"))
+    found = place_processes(topology, Wish(processes, nic="eth0", policy="neighbour"))
     for own, interrupt in zip(found.process_cpus, found.irq_cpus, strict=True):
         assert interrupt in topology.neighbours(own)
     assert {*found.process_cpus, *found.irq_cpus} <= near
@@ -536,9 +540,9 @@ def test_remote_processes_are_away_or_there_is_nowhere_to_go(
     wish = Wish(processes, nic="eth0", policy="remote", smt=smt)
     if not usable & near or not usable - near:
         with pytest.raises(InvalidInput, match="the policy remote needs"):
-            place(topology, wish)
+            place_processes(topology, wish)
         return
-    found = place(topology, wish)
+    found = place_processes(topology, wish)
     assert not near & set(found.process_cpus)
     assert set(found.irq_cpus) <= near
 
@@ -552,12 +556,12 @@ def test_machines_of_others_get_placements_that_make_sense(name: str, processes:
     file = BESIDE / f"{name}.xml"
     if not file.exists():
         pytest.skip("no shared/topologies beside this clone")
-    topology = parse_xml(file.read_text())
+    topology = parse_lstopo_xml(file.read_text())
     for node in topology.nodes:
         local = {cpu.id for cpu in topology.usable() if cpu.node == node}
         cores = len({cpu.core for cpu in topology.usable() if cpu.id in local})
         total = len({cpu.core for cpu in topology.usable()})
-        found = place(topology, Wish(processes, node=node))
+        found = place_processes(topology, Wish(processes, node=node))
         assert found.rule == (1 if processes < cores else 2 if processes <= 2 * total else 3)
         if found.rule == 1:
             assert {*found.process_cpus, *found.irq_cpus} <= local

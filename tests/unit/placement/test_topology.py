@@ -19,8 +19,8 @@ from linewatt.errors import InvalidInput
 from linewatt.hosts.facts import read as host_facts
 from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
 from linewatt.hosts.facts.parsers import cpu_groups
-from linewatt.placement.hwloc import parse_xml
-from linewatt.placement.sysfs import complete, from_facts
+from linewatt.placement.hwloc import parse_lstopo_xml
+from linewatt.placement.sysfs import complete_topology, topology_of_facts
 from linewatt.placement.topology import Cpu, Topology
 
 CAPTURES = Path(__file__).parents[2] / "captures" / "topology"
@@ -43,7 +43,7 @@ def expected(case: str) -> dict[str, Any]:
 def lstopo(*arguments: str) -> Topology:
     argv = ["lstopo", *arguments, "--of", "xml"]
     done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=30)
-    return parse_xml(done.stdout)
+    return parse_lstopo_xml(done.stdout)
 
 
 def by(topology: Topology, what: str) -> list[str]:
@@ -57,7 +57,7 @@ def by(topology: Topology, what: str) -> list[str]:
 
 @pytest.mark.parametrize("case", CASES)
 def test_each_capture_is_the_machine_it_was_taken_of(case: str) -> None:
-    machine, wanted = parse_xml(captured(case)), expected(case)
+    machine, wanted = parse_lstopo_xml(captured(case)), expected(case)
     assert wanted["origin"]
     assert by(machine, "core") == wanted["cores"]
     assert by(machine, "package") == wanted["packages"]
@@ -72,13 +72,13 @@ def test_each_capture_is_the_machine_it_was_taken_of(case: str) -> None:
 
 
 def test_threads_are_ranked_within_their_core() -> None:
-    machine = parse_xml(captured("2.9.0-v2-offline"))
+    machine = parse_lstopo_xml(captured("2.9.0-v2-offline"))
     ranks = {cpu.id: cpu.smt for cpu in machine.cpus if cpu.online}
     assert ranks == {0: 0, 1: 0, 3: 0, 4: 0, 5: 0, 7: 1, 8: 0, 9: 1, 10: 1}
 
 
 def test_all_formats_of_hwloc_give_the_same_machine() -> None:
-    first, *others = (parse_xml(captured(case)) for case in CASES if case.endswith("devices"))
+    first, *others = (parse_lstopo_xml(captured(case)) for case in CASES if case.endswith("devices"))
     assert len(others) == 2
     assert all(other == first for other in others)
 
@@ -104,14 +104,14 @@ def test_a_cpuset_of_several_words_is_read_from_its_high_end() -> None:
 def test_this_machine_is_the_same_by_lstopo_and_by_its_facts() -> None:
     done = subprocess.run(host_facts.command("lo"), capture_output=True, text=True, check=True, timeout=20)
     known = host_facts.parse_all(done.stdout)
-    by_lstopo, by_facts = lstopo(), from_facts(known)
+    by_lstopo, by_facts = lstopo(), topology_of_facts(known)
     plain = [(cpu.id, cpu.core, cpu.package, cpu.node, cpu.smt) for cpu in by_facts.cpus if cpu.online]
     assert plain == [
         (cpu.id, cpu.core, cpu.package, cpu.node, cpu.smt)
-        for cpu in complete(by_lstopo, known).cpus
+        for cpu in complete_topology(by_lstopo, known).cpus
         if cpu.online
     ]
-    assert set(complete(by_lstopo, known).allowed) == set(by_facts.allowed)
+    assert set(complete_topology(by_lstopo, known).allowed) == set(by_facts.allowed)
 
 
 @pytest.mark.skipif(COLLECTION is None, reason="LINEWATT_TOPOLOGIES names no folder of lstopo's files")
@@ -120,13 +120,13 @@ def test_files_of_other_machines_read_as_lstopo_reads_them() -> None:
     files = sorted(Path(COLLECTION or "").glob("*.xml"))
     assert files
     for file in files:
-        machine = parse_xml(file.read_text())
+        machine = parse_lstopo_xml(file.read_text())
         for form in ((), ("--export-xml-flags", "v1")):
             argv = ["lstopo", "-i", str(file), *form, "--of", "xml"]
             done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=30)
             if done.returncode != 0:
                 continue  # a newer format than this lstopo reads
-            other = parse_xml(done.stdout)
+            other = parse_lstopo_xml(done.stdout)
             # lstopo leaves out what a cgroup forbade to the one who wrote the file: others are counted anew
             if other.online == machine.online:
                 assert other.cpus == machine.cpus, file.name
@@ -148,7 +148,7 @@ def known_of(case: str, nic: dict[str, Any] | None = None, **cpus: Any) -> dict[
 
 @pytest.mark.parametrize("case", WITH_LSCPU)
 def test_lscpu_and_lstopo_see_the_same_cores_packages_and_caches(case: str) -> None:
-    machine, other = parse_xml(captured(case)), from_facts(known_of(case))
+    machine, other = parse_lstopo_xml(captured(case)), topology_of_facts(known_of(case))
     assert {name: by(machine, name) for name in ("core", "package", "llc", "smt", "node")} == {
         name: by(other, name) for name in ("core", "package", "llc", "smt", "node")
     }
@@ -187,7 +187,7 @@ def test_facts_without_lscpu_take_each_cpu_as_a_core_and_say_so() -> None:
         "cpus": {"online": [0, 1, 2], "of_node": None, "cores": None},
         host_facts.NOT_KNOWN: {"cpus.cores": "lscpu is not installed"},
     }
-    machine = from_facts(known)
+    machine = topology_of_facts(known)
     assert by(machine, "core") == ["0", "1", "2"]
     assert by(machine, "node") == ["0-2"]
     assert by(machine, "llc") == []
@@ -198,7 +198,7 @@ def test_facts_without_lscpu_take_each_cpu_as_a_core_and_say_so() -> None:
 
 def test_facts_without_cpus_are_refused_with_the_reason() -> None:
     with pytest.raises(InvalidInput, match=r"CPUs are not known \(not recorded\)"):
-        from_facts({})
+        topology_of_facts({})
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_facts_without_cpus_are_refused_with_the_reason() -> None:
 def test_a_device_is_where_the_kernel_says_or_local_everywhere(
     nic: dict[str, Any], node: int | None, cpus: str, note: str | None
 ) -> None:
-    machine = from_facts(known_of("2.9.0-v2-offline", nic), "eth0")
+    machine = topology_of_facts(known_of("2.9.0-v2-offline", nic), "eth0")
     device = machine.device("eth0")
     assert (device.node, format_cpulist(device.cpus)) == (node, cpus)
     assert device.address == nic.get("bus")
@@ -222,7 +222,7 @@ def test_a_device_is_where_the_kernel_says_or_local_everywhere(
 
 
 def test_with_one_node_there_is_nothing_to_know_of_a_device() -> None:
-    machine = from_facts(known_of("2.9.0-v2-hybrid", {"numa_node": None}), "eth0")
+    machine = topology_of_facts(known_of("2.9.0-v2-hybrid", {"numa_node": None}), "eth0")
     assert (machine.device("eth0").node, machine.notes) == (0, ())
 
 
@@ -230,7 +230,7 @@ def test_facts_complete_a_file_with_what_it_cannot_say() -> None:
     known = known_of(
         "2.9.0-v2-offline", {"numa_node": 1}, isolated=[4, 10], allowed=[3, 4, 5, 10], online=[0, 3, 4, 10]
     )
-    machine = complete(parse_xml(captured("2.9.0-v2-offline")), known, "bond0")
+    machine = complete_topology(parse_lstopo_xml(captured("2.9.0-v2-offline")), known, "bond0")
     assert machine.isolated == (4, 10)
     assert machine.allowed == (3, 4, 10)
     assert machine.online == (0, 3, 4, 10)
@@ -241,15 +241,15 @@ def test_facts_complete_a_file_with_what_it_cannot_say() -> None:
 
 def test_facts_leave_a_device_of_the_file_as_it_is() -> None:
     known = {"cpus": {}, "nic": {"numa_node": 0}}
-    machine = complete(parse_xml(captured("2.9.0-v2-devices")), known, "ens2f0np0")
-    assert machine == parse_xml(captured("2.9.0-v2-devices"))
+    machine = complete_topology(parse_lstopo_xml(captured("2.9.0-v2-devices")), known, "ens2f0np0")
+    assert machine == parse_lstopo_xml(captured("2.9.0-v2-devices"))
 
 
 def test_neighbours_share_the_last_cache_and_are_other_cores() -> None:
-    machine = parse_xml(captured("2.9.0-v2-devices"))
+    machine = parse_lstopo_xml(captured("2.9.0-v2-devices"))
     assert machine.neighbours(4) == (6, 7)
-    assert parse_xml(captured("2.9.0-v2-hybrid")).neighbours(8) == ()
-    assert parse_xml(captured("2.9.0-v2-allowed")).neighbours(0) == ()
+    assert parse_lstopo_xml(captured("2.9.0-v2-hybrid")).neighbours(8) == ()
+    assert parse_lstopo_xml(captured("2.9.0-v2-allowed")).neighbours(0) == ()
 
 
 @pytest.mark.parametrize(
@@ -264,12 +264,12 @@ def test_neighbours_share_the_last_cache_and_are_other_cores() -> None:
 )
 def test_what_is_not_there_is_answered_with_what_is(question: Any, said: str) -> None:
     with pytest.raises(InvalidInput, match=said):
-        question(parse_xml(captured("2.9.0-v2-devices")))
+        question(parse_lstopo_xml(captured("2.9.0-v2-devices")))
 
 
 def test_a_node_of_memory_alone_is_no_place_for_processes() -> None:
     with pytest.raises(InvalidInput, match=r"NUMA node 2 shows no CPU .*; with CPUs: 0, 1"):
-        parse_xml(captured("2.9.0-v2-memory-nodes")).node_cpus(2)
+        parse_lstopo_xml(captured("2.9.0-v2-memory-nodes")).node_cpus(2)
 
 
 def machine_xml(inner: str, attributes: str = 'cpuset="0x3"', version: str = "2.0") -> str:
@@ -279,14 +279,14 @@ def machine_xml(inner: str, attributes: str = 'cpuset="0x3"', version: str = "2.
 def test_memory_beside_a_node_does_not_take_its_cpus() -> None:
     pus = '<object type="PU" os_index="0" cpuset="0x1"/><object type="PU" os_index="1" cpuset="0x2"/>'
     nodes = "".join(f'<object type="NUMANode" os_index="{node}" cpuset="0x3"/>' for node in (8, 0))
-    machine = parse_xml(machine_xml(nodes + pus))
+    machine = parse_lstopo_xml(machine_xml(nodes + pus))
     assert (machine.node_cpus(0), machine.empty_nodes) == ((0, 1), (8,))
 
 
 def test_format_1_says_which_of_the_cpus_it_shows_are_online() -> None:
     sets = 'cpuset="0x7" complete_cpuset="0xf" online_cpuset="0x5" allowed_cpuset="0x6"'
     text = machine_xml("".join(PU.format(cpu) for cpu in range(3)), sets).replace(' version="2.0"', "")
-    machine = parse_xml(text)
+    machine = parse_lstopo_xml(text)
     assert (machine.online, machine.allowed, len(machine.cpus)) == ((0, 2), (2,), 4)
 
 
@@ -297,7 +297,7 @@ def test_a_capacity_a_little_lower_is_the_same_kind_of_core() -> None:
         for cpu, capacity in enumerate((1024, 1009, 446))
     )
     text = f'<topology version="2.0"><object type="Machine" cpuset="0x7">{pus}</object>{kinds}</topology>'
-    assert [cpu.slower for cpu in parse_xml(text).cpus] == [0, 0, 1]
+    assert [cpu.slower for cpu in parse_lstopo_xml(text).cpus] == [0, 0, 1]
 
 
 def slower_of(*kinds: dict[str, str]) -> list[int]:
@@ -310,7 +310,7 @@ def slower_of(*kinds: dict[str, str]) -> list[int]:
         for cpu, kind in enumerate(kinds)
     ]
     inner = f'<object type="Machine" cpuset="{(1 << len(kinds)) - 1:#x}">{pus}</object>{"".join(texts)}'
-    return [cpu.slower for cpu in parse_xml(f'<topology version="2.0">{inner}</topology>').cpus]
+    return [cpu.slower for cpu in parse_lstopo_xml(f'<topology version="2.0">{inner}</topology>').cpus]
 
 
 CORE, ATOM, LOW = ({"CoreType": f"Intel{name}"} for name in ("Core", "Atom", "LowPower"))
@@ -363,7 +363,7 @@ def test_facts_tell_kinds_of_core_without_lstopo(files: dict[str, str], slower: 
     )
     assert known["cpus"]["slower"] == slower
     online = list(range(5))
-    machine = from_facts({"cpus": {"online": online, "slower": slower}, host_facts.NOT_KNOWN: {}})
+    machine = topology_of_facts({"cpus": {"online": online, "slower": slower}, host_facts.NOT_KNOWN: {}})
     expected_of = {cpu: int(count) for count, text in slower.items() for cpu in parse_cpulist(text)}
     assert [cpu.slower for cpu in machine.cpus] == [expected_of.get(cpu, 0) for cpu in online]
 
@@ -398,7 +398,7 @@ PU = '<object type="PU" os_index="{}"/>'
 )
 def test_what_is_no_topology_is_refused_in_one_line(text: str, said: str) -> None:
     with pytest.raises(InvalidInput, match=said) as refused:
-        parse_xml(text)
+        parse_lstopo_xml(text)
     assert "\n" not in str(refused.value)
     assert len(str(refused.value)) < 250
 
@@ -408,23 +408,23 @@ def test_an_entity_bomb_is_refused_before_it_grows() -> None:
     bomb = f'<!DOCTYPE topology [<!ENTITY e0 "boom">{levels}]><topology>&e9;</topology>'
     began_s = time.thread_time()
     with pytest.raises(InvalidInput, match="declares XML entities"):
-        parse_xml(bomb)
+        parse_lstopo_xml(bomb)
     assert time.thread_time() - began_s < 1
     with pytest.raises(InvalidInput, match="declares XML entities"):
-        parse_xml('<!DOCTYPE t [<!ENTITY x SYSTEM "file:///etc/passwd">]><topology>&x;</topology>')
+        parse_lstopo_xml('<!DOCTYPE t [<!ENTITY x SYSTEM "file:///etc/passwd">]><topology>&x;</topology>')
 
 
 def test_objects_nested_without_end_are_read_without_recursion() -> None:
     depth = 20_000
     text = machine_xml('<object type="Group">' * depth + PU.format(0) + "</object>" * depth)
-    assert [cpu.id for cpu in parse_xml(text).cpus] == [0]
+    assert [cpu.id for cpu in parse_lstopo_xml(text).cpus] == [0]
 
 
 def test_every_cut_of_a_file_is_refused() -> None:
     text = captured("2.9.0-v2-devices").strip()
     for at in range(0, len(text) - 1, 97):
         with pytest.raises(InvalidInput):
-            parse_xml(text[:at])
+            parse_lstopo_xml(text[:at])
 
 
 @example(579, ",")  # a word of a cpuset that is cut to its prefix
@@ -433,7 +433,7 @@ def test_a_damaged_file_gives_a_machine_or_one_line(at: int, junk: str) -> None:
     text = captured("2.9.0-v2-devices")
     refused = None
     try:
-        assert parse_xml(text[:at] + junk + text[at + len(junk) :]).cpus
+        assert parse_lstopo_xml(text[:at] + junk + text[at + len(junk) :]).cpus
     except InvalidInput as error:
         refused = str(error)
     assert refused is None or "\n" not in refused
@@ -447,7 +447,7 @@ def test_cpusets_are_read_as_hwloc_writes_them(cpus: set[int]) -> None:
         words.append(f"0x{bits & 0xFFFFFFFF:08x}" if bits & 0xFFFFFFFF or not words else "")
         bits >>= 32
     pus = "".join(PU.format(cpu) for cpu in range(301))
-    machine = parse_xml(machine_xml(pus, f'allowed_cpuset="{",".join(reversed(words))}"'))
+    machine = parse_lstopo_xml(machine_xml(pus, f'allowed_cpuset="{",".join(reversed(words))}"'))
     assert set(machine.allowed) == cpus
 
 
@@ -469,5 +469,5 @@ def test_rdma_devices_are_no_network_devices(version: str, kinds: dict[str, int]
         f'<object type="OSDev" name="{name}" osdev_type="{kind}"/>' for name, kind in kinds.items()
     )
     inner = f'<object type="PU" os_index="0" cpuset="0x1"/>{devices}'
-    machine = parse_xml(machine_xml(inner, 'cpuset="0x1"', version))
+    machine = parse_lstopo_xml(machine_xml(inner, 'cpuset="0x1"', version))
     assert [device.name for device in machine.devices] == ["eth0", "ib0"]

@@ -27,7 +27,7 @@ from tests.unit.features.calibration.test_corrected import result_with_calibrati
 
 from linewatt.campaign.campaign import EnergySweep, feature_values_of
 from linewatt.campaign.entries.schema import json_schema
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.errors import InvalidInput
 from linewatt.features.users.model import users_in
 from linewatt.features.users.worker.server_vsftpd import OPTIONS
@@ -473,7 +473,7 @@ def refused(file: Path, campaign: dict[str, Any]) -> bool:
     """Whether a campaign is, in one line that names its file."""
     file.write_text(as_yaml(campaign))
     try:
-        load(file)
+        load_campaign(file)
     except InvalidInput as error:
         return str(error).isprintable() and str(error).startswith(f"{file}:")
     return False
@@ -506,7 +506,7 @@ def test_hostile_text_is_refused_where_an_inventory_is_named(tmp_path: Path, key
     hosts = {"inventory": "inventory.ini", "group": "all", key: text}
     file.write_text(as_yaml({"name": "n", "hosts": hosts, "tests": ["tcp"]}))
     with pytest.raises(InvalidInput, match=r"bad\.yaml:1:"):
-        load(file)
+        load_campaign(file)
 
 
 @pytest.mark.parametrize("of", CAMPAIGNS)
@@ -514,14 +514,14 @@ def test_each_part_of_the_hostile_tests_is_good_itself(with_files: Path, of: str
     """So that what is refused there is the text."""
     file = with_files / "good.yaml"
     file.write_text(as_yaml(CAMPAIGNS[of]))
-    assert load(file).name == "n"
+    assert load_campaign(file).name == "n"
 
 
 @pytest.mark.parametrize("of", ["users", "vsftpd", "server", "password"])
 def test_the_soaks_of_the_hostile_tests_are_good_themselves(with_files: Path, of: str) -> None:
     file = with_files / "good.yaml"
     file.write_text(as_yaml(CAMPAIGNS[of]))
-    users = users_in(load(file))
+    users = users_in(load_campaign(file))
     assert users is not None
     assert users.clients == ("b",)
 
@@ -529,7 +529,7 @@ def test_the_soaks_of_the_hostile_tests_are_good_themselves(with_files: Path, of
 def test_the_campaign_of_the_hostile_tests_is_good_itself(with_files: Path) -> None:
     file = with_files / "good.yaml"
     file.write_text(as_yaml(EVERY_TEXT))
-    campaign = load(file)
+    campaign = load_campaign(file)
     assert campaign.hosts["a"].irq_cpus == (1,)
     assert campaign.networks == ("bare", "one", "each", "here")
 
@@ -537,18 +537,18 @@ def test_the_campaign_of_the_hostile_tests_is_good_itself(with_files: Path) -> N
 def test_the_meter_and_the_rest_of_the_hostile_tests_are_good_themselves(with_files: Path) -> None:
     file = with_files / "good.yaml"
     file.write_text(as_yaml(EVERY_TEXT_OF_A_CALIBRATION))
-    assert [where for where, values in feature_values_of(load(file)).items() if "calibration" in values] == [
-        ("a", "bmc")
-    ]
+    assert [
+        where for where, values in feature_values_of(load_campaign(file)).items() if "calibration" in values
+    ] == [("a", "bmc")]
     for rest in ({"until": "cool"}, "until-cool"):
         file.write_text(as_yaml(EVERY_TEXT_OF_A_REST | {"rest": rest}))
-        assert load(file).rest is not None
+        assert load_campaign(file).rest is not None
 
 
 def test_the_sweep_of_the_hostile_tests_is_good_itself(with_files: Path) -> None:
     file = with_files / "good.yaml"
     file.write_text(as_yaml(EVERY_TEXT_OF_ENERGY))
-    assert load(file).energy == EnergySweep(0.1)
+    assert load_campaign(file).energy == EnergySweep(0.1)
 
 
 @pytest.mark.parametrize(
@@ -573,7 +573,7 @@ def test_description_with_terminal_escapes_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "bad.yaml"
     file.write_text(as_yaml({**EVERY_TEXT, "description": "\x1b[31mred"}))
     with pytest.raises(InvalidInput, match="must not hold control characters"):
-        load(file)
+        load_campaign(file)
 
 
 @pytest.mark.parametrize("arguments", [(), ("--json",), ("--trials",)])

@@ -21,7 +21,7 @@ from tests.report_factories import manifest_of
 from tests.unit.conftest import Run
 
 from linewatt.campaign import stored
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.cli.output import print_csv
 from linewatt.engine.live.secrets import passwords
 from linewatt.engine.live.session import Session
@@ -59,7 +59,7 @@ Write = Callable[[str], Path]
 
 def refused(path: Path, *, will_connect: bool = False) -> str:
     with pytest.raises(InvalidInput) as caught:
-        load(path, will_connect=will_connect)
+        load_campaign(path, will_connect=will_connect)
     text = str(caught.value)
     assert "\n" not in text
     return text
@@ -120,7 +120,7 @@ def test_files_that_only_a_run_opens_are_not_looked_for_by_a_plan(
     path = write(with_power(settings))
     assert re.match(r"c\.yaml:4:\d+: ", refused(path, will_connect=True))
     assert expected in refused(path, will_connect=True)
-    assert load(path).power
+    assert load_campaign(path).power
 
 
 def test_a_hook_that_is_no_program_is_refused_before_any_host(write: Write) -> None:
@@ -131,7 +131,7 @@ def test_a_hook_that_is_no_program_is_refused_before_any_host(write: Write) -> N
     Path("boot.sh").write_text("#!/bin/sh\n")
     assert refused(path, will_connect=True)
     Path("boot.sh").chmod(0o755)
-    assert load(path, will_connect=True).labels
+    assert load_campaign(path, will_connect=True).labels
 
 
 def test_a_fact_that_there_is_not_is_found_in_the_file(write: Write) -> None:
@@ -139,7 +139,7 @@ def test_a_fact_that_there_is_not_is_found_in_the_file(write: Write) -> None:
     assert refused(write(f"{CAMPAIGN}{label}")) == (
         "c.yaml:6:41: factors.kernel.fact: there is no fact kernel.relase; did you mean kernel.release?"
     )
-    assert load(write(f"{CAMPAIGN}{label.replace('relase', 'release')}")).labels
+    assert load_campaign(write(f"{CAMPAIGN}{label.replace('relase', 'release')}")).labels
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_a_congestion_control_that_there_is_not_is_told_with_those_there_are() -
 
 
 def test_an_iperf3_that_is_too_old_is_named_with_its_host_when_it_connects(write: Write) -> None:
-    session = Session(load(write(CAMPAIGN)), {})
+    session = Session(load_campaign(write(CAMPAIGN)), {})
     session.facts["dut"] = {
         "tools": {"iperf3": "iperf 3.1.3", "mpstat": "sysstat 12"},
         "cpus": {"online": [0]},
@@ -278,7 +278,7 @@ def test_interrupts_are_not_placed_where_irqbalance_is_to_run(
     ],
 )
 def test_irqbalance_alone_or_stopped_is_no_harm(write: Write, keys: str) -> None:
-    load(write(CAMPAIGN + keys))
+    load_campaign(write(CAMPAIGN + keys))
 
 
 @pytest.mark.parametrize("command", [("list",), ("show",), ("report",), ("resume", "last")])
@@ -347,10 +347,10 @@ def test_a_full_disk_behind_standard_output_is_one_line(write: Write, command: t
 def test_a_stored_campaign_that_cannot_be_read_is_one_line(
     write: Write, damage: Callable[[dict[str, Any]], None]
 ) -> None:
-    values = json.loads(json.dumps(stored.as_dict(load(write(CAMPAIGN))), default=str))
+    values = json.loads(json.dumps(stored.campaign_as_dict(load_campaign(write(CAMPAIGN))), default=str))
     damage(values)
     with pytest.raises(StoreError) as caught:
-        stored.from_dict(values)
+        stored.campaign_from_dict(values)
     assert "\n" not in str(caught.value)
     assert "manifest.json" in str(caught.value)
 
@@ -374,7 +374,7 @@ def test_a_password_goes_over_a_wire_in_clear_only_where_the_file_says_so(
 ) -> None:
     path = write(with_power(METER.format(address=address, more=more)))
     if fine:
-        assert load(path).power["dut"]
+        assert load_campaign(path).power["dut"]
     else:
         text = refused(path)
         assert re.match(r"c\.yaml:4:\d+: hosts\.dut\.power\.b: would send the password unencrypted", text)
@@ -484,7 +484,7 @@ def test_a_file_without_end_is_refused(
 
 
 def test_a_password_file_without_end_is_refused(write: Write) -> None:
-    campaign = load(write(with_power("driver: ipmi, address: a, user: u, password_file: /dev/zero")))
+    campaign = load_campaign(write(with_power("driver: ipmi, address: a, user: u, password_file: /dev/zero")))
     with pytest.raises(InvalidInput, match="its first line is no password"):
         passwords(campaign)
 

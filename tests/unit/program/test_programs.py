@@ -15,8 +15,8 @@ from tests import forked
 
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign, PowerSource
-from linewatt.campaign.planning.programs import programs, refuse, refuse_listed
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.planning.programs import programs_of_campaign, refuse_listed, refuse_programs
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.engine.readiness import checkup_power
 from linewatt.errors import InvalidInput
 from linewatt.hosts.base import HostSpec
@@ -82,29 +82,29 @@ def test_a_program_of_an_inventory_is_one_line_before_any_host_is_touched(tmp_pa
 
 
 def test_a_program_of_the_campaign_file_is_the_users_own(tmp_path: Path) -> None:
-    own, listed = load(written(tmp_path)), load(written(tmp_path), inventory(tmp_path))
-    assert programs(own) == programs(listed)
+    own, listed = load_campaign(written(tmp_path)), load_campaign(written(tmp_path), inventory(tmp_path))
+    assert programs_of_campaign(own) == programs_of_campaign(listed)
     refuse_listed(own)
     with pytest.raises(InvalidInput, match="--allow-commands"):
         refuse_listed(listed)
 
 
 def test_a_stored_campaign_names_the_same_programs_and_none_is_nothing_to_refuse(tmp_path: Path) -> None:
-    campaign = load(written(tmp_path))
-    again = stored.from_dict(json.loads(json.dumps(stored.as_dict(campaign))))
-    assert programs(again) == programs(campaign)
-    refuse(programs(replace(campaign, power={})), "a result")
+    campaign = load_campaign(written(tmp_path))
+    again = stored.campaign_from_dict(json.loads(json.dumps(stored.campaign_as_dict(campaign))))
+    assert programs_of_campaign(again) == programs_of_campaign(campaign)
+    refuse_programs(programs_of_campaign(replace(campaign, power={})), "a result")
 
 
 def test_a_stored_result_runs_no_program_unless_it_is_allowed(tmp_path: Path) -> None:
-    campaign = load(written(tmp_path))
+    campaign = load_campaign(written(tmp_path))
     folder = tmp_path / "results" / "20260101T000000Z-t"
     (folder / "trials").mkdir(parents=True)
     manifest = {
         "schema_version": 1,
         "id": folder.name,
         "name": "t",
-        "campaign": stored.as_dict(campaign),
+        "campaign": stored.campaign_as_dict(campaign),
         "plan": {"rounds": []},
         "trials_planned": 1,
         "seed": 1,
@@ -137,7 +137,7 @@ async def _asked(campaign: Campaign) -> list[str]:
 
 
 def test_check_runs_no_program_unless_it_is_allowed(tmp_path: Path) -> None:
-    campaign = load(written(tmp_path))
+    campaign = load_campaign(written(tmp_path))
     assert isinstance(campaign.power["h2"]["shunt"], PowerSource)
     (said,) = asyncio.run(_asked(campaign))
     assert said == (

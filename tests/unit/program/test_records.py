@@ -15,8 +15,8 @@ from tests.report_factories import result_of, watts
 
 from linewatt import records
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.reading.file import load
-from linewatt.campaign.stored import as_dict
+from linewatt.campaign.reading.file import load_campaign
+from linewatt.campaign.stored import campaign_as_dict
 from linewatt.engine.run import refuse_other_hosts
 from linewatt.errors import StoreError
 from linewatt.features.soak import storage as soak
@@ -130,8 +130,8 @@ def campaigns() -> Iterator[Campaign]:
     """The examples, and what none of them has."""
     for path in sorted((ROOT / "examples").glob("*.yaml")):
         if path.name != "inventory.yaml":
-            yield load(path)
-    soak = load(ROOT / "examples" / "soak.yaml")
+            yield load_campaign(path)
+    soak = load_campaign(ROOT / "examples" / "soak.yaml")
     users = users_in(soak)
     assert users is not None
     assert isinstance(users.server, OwnServer)
@@ -144,7 +144,7 @@ def campaigns() -> Iterator[Campaign]:
 
 @pytest.mark.parametrize("campaign", list(campaigns()), ids=lambda one: one.name)
 def test_whatever_a_campaign_writes_is_read(campaign: Campaign) -> None:
-    written = json.loads(json.dumps(as_dict(campaign)))
+    written = json.loads(json.dumps(campaign_as_dict(campaign)))
     read_again = records.Campaign.model_validate(written)
     assert read_again.written == written
     assert read_again.psus == campaign.psus

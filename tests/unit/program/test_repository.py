@@ -24,8 +24,8 @@ from tests.doc_pages import DOCUMENTS, blocks, shell_lines
 from tests.stream_helpers import cut_records
 
 import linewatt
-from linewatt.campaign.planning.plan import plan
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.planning.plan import plan_campaign
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.cli import whole
 from linewatt.errors import ParseError
 from linewatt.features.soak.plan import plan_soak
@@ -259,14 +259,14 @@ def test_the_campaigns_of_the_readme_can_be_planned(tmp_path: Path) -> None:
     cases, soak = blocks("README.md", "yaml")
     file = tmp_path / "campaign.yaml"
     file.write_text(cases)
-    assert list(plan(load(file), seed=1).trials)
+    assert list(plan_campaign(load_campaign(file), seed=1).trials)
     file.write_text(soak)
     listed = {
         name: {"ansible_host": f"192.0.2.{at}", "linewatt_data": "eth0"}
         for at, name in enumerate(("dut", "c1", "c2", "c3", "c4"), 1)
     }
     (tmp_path / "inventory.yaml").write_text(json.dumps({"all": {"hosts": listed}}))
-    planned = plan_soak(load(file)).users
+    planned = plan_soak(load_campaign(file)).users
     assert planned is not None
     assert planned.users == 300
 

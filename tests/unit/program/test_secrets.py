@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.engine.live.secrets import open_files, passwords
 from linewatt.errors import InvalidInput
 from linewatt.features.users.server_password import server_password
@@ -22,7 +22,7 @@ CANARY = "canary-40b7"
 
 def asked(tmp_path: Path, **secret: str) -> str | None:
     """The password of the one source of a campaign."""
-    return passwords(load(written(tmp_path, **secret)))["a", "bmc"]
+    return passwords(load_campaign(written(tmp_path, **secret)))["a", "bmc"]
 
 
 def written(tmp_path: Path, **secret: str) -> Path:
@@ -90,7 +90,7 @@ def test_a_password_is_the_first_line_of_its_file_beside_the_campaign(tmp_path: 
 def test_a_file_that_every_user_can_read_is_told_and_others_are_not(tmp_path: Path) -> None:
     secret = tmp_path / "the secret"
     secret.write_text(CANARY)
-    campaign = load(written(tmp_path, password_file=secret.name))
+    campaign = load_campaign(written(tmp_path, password_file=secret.name))
     secret.chmod(0o640)
     assert open_files(campaign) == []
     secret.chmod(0o644)
@@ -114,15 +114,15 @@ def test_the_password_file_of_a_server_of_users_is_looked_at_too(tmp_path: Path)
     secret = tmp_path / "secret"
     secret.write_text(CANARY)
     secret.chmod(0o604)
-    (note,) = open_files(load(of_users(tmp_path, url="ftp://u@192.0.2.9/", password_file="secret")))  # noqa: S106  a name
+    (note,) = open_files(load_campaign(of_users(tmp_path, url="ftp://u@192.0.2.9/", password_file="secret")))  # noqa: S106  a name
     assert note.startswith("users.server.password_file: ")
 
 
 @pytest.mark.parametrize("user", ["anonymous", "ftp"])
 def test_anonymous_users_need_no_password_and_may_have_one(tmp_path: Path, user: str) -> None:
     url = f"ftp://{user}@192.0.2.9/"
-    assert server_password(load(of_users(tmp_path, url=url))) is None
+    assert server_password(load_campaign(of_users(tmp_path, url=url))) is None
     (tmp_path / "secret").write_text(CANARY)
-    assert server_password(load(of_users(tmp_path, url=url, password_file="secret"))) == CANARY  # noqa: S106  a name
+    assert server_password(load_campaign(of_users(tmp_path, url=url, password_file="secret"))) == CANARY  # noqa: S106  a name
     with pytest.raises(InvalidInput, match="needs one of password_env and password_file"):
-        load(of_users(tmp_path, url=url, password_file="secret", password_env=NAME))  # noqa: S106  a name
+        load_campaign(of_users(tmp_path, url=url, password_file="secret", password_env=NAME))  # noqa: S106  a name

@@ -18,7 +18,7 @@ from tests.unit.campaign.test_plan_order import campaign, spec
 from tests.unit.engine.test_proof import answers, rounds, session
 from tests.unit.engine.test_readiness import answer, every, only
 
-from linewatt.campaign.planning.plan import plan
+from linewatt.campaign.planning.plan import plan_campaign
 from linewatt.engine.networks.proof import refuse_wrong_ways
 from linewatt.errors import InvalidInput
 from linewatt.features.tables.imported import test_of as of_table
@@ -117,7 +117,7 @@ def test_iperf3_is_told_the_payload_of_the_frame_and_not_to_cut_it(
 
 def test_what_ipv6_or_the_load_cannot_make_that_small_is_left_out_with_the_smallest() -> None:
     tests = tuple(spec(f"udp-{size}") for size in (61, 62, 77, 78))
-    planned = plan(campaign(tests=tests, families=("ipv6",)), seed=0)
+    planned = plan_campaign(campaign(tests=tests, families=("ipv6",)), seed=0)
     assert [case.test for case in planned.cases] == ["udp-78"]
     reasons = {one.what: one.reason for one in planned.skipped}
     assert "cannot be 61 bytes: its headers alone are 14 + 40 + 8 = 62" in reasons["udp-61 over ipv6"]
@@ -128,7 +128,7 @@ def test_what_ipv6_or_the_load_cannot_make_that_small_is_left_out_with_the_small
 
 def test_a_level_of_the_mtu_without_room_for_the_frame_is_left_out(tmp_path: Path) -> None:
     text = f"{SMALLEST.replace('[tcp]', '[udp-9014, udp-512]')}factors: {{mtu: [1500, 9000]}}\n"
-    planned = plan(written(tmp_path, text), seed=0)
+    planned = plan_campaign(written(tmp_path, text), seed=0)
     assert {(case.test, dict(case.factors)["mtu"]) for case in planned.cases} == {
         ("udp-9014", "9000"),
         ("udp-512", "1500"),
@@ -140,18 +140,20 @@ def test_a_level_of_the_mtu_without_room_for_the_frame_is_left_out(tmp_path: Pat
 
 def test_an_mtu_that_hosts_keep_leaves_out_the_frames_that_do_not_fit_it(tmp_path: Path) -> None:
     kept = "settings: {mtu: 1500}\n"
-    planned = plan(written(tmp_path, SMALLEST.replace("[tcp]", "[udp-9000, udp-1514]") + kept), seed=0)
+    planned = plan_campaign(
+        written(tmp_path, SMALLEST.replace("[tcp]", "[udp-9000, udp-1514]") + kept), seed=0
+    )
     assert [case.test for case in planned.cases] == ["udp-1514"]
     (skipped,) = planned.skipped
     assert (skipped.what, skipped.reason) == ("udp-9000 with mtu=1500", "its packets have 8986 bytes")
     alone = "no case is left to run: udp-9000 with mtu=1500: its packets have 8986 bytes"
     with pytest.raises(InvalidInput, match=alone):
-        plan(written(tmp_path, SMALLEST.replace("[tcp]", "[udp-9000]") + kept), seed=0)
+        plan_campaign(written(tmp_path, SMALLEST.replace("[tcp]", "[udp-9000]") + kept), seed=0)
 
 
 def test_a_plan_says_where_two_names_are_the_same_datagrams(tmp_path: Path) -> None:
     def said(tests: str, networks: str = "") -> list[str]:
-        planned = plan(written(tmp_path, SMALLEST.replace("[tcp]", tests) + networks), seed=0)
+        planned = plan_campaign(written(tmp_path, SMALLEST.replace("[tcp]", tests) + networks), seed=0)
         return [note for note in planned.notes if note.startswith("tests: ")]
 
     same = "udp-1514 and udp-1500 send the same datagrams on bare interfaces"
@@ -192,12 +194,12 @@ def tunnelled(mtu: str) -> str:
 
 def test_a_network_whose_document_leaves_no_room_for_the_frame_is_left_out(tmp_path: Path) -> None:
     text = SMALLEST.replace("[tcp]", "[udp-1465, udp-1464, udp-1500]")
-    planned = plan(written(tmp_path, text + tunnelled("mtu: 1450, ")), seed=0)
+    planned = plan_campaign(written(tmp_path, text + tunnelled("mtu: 1450, ")), seed=0)
     (skipped,) = planned.skipped
     assert (skipped.what, skipped.cases) == ("udp-1465 on network vx", 1)
     assert skipped.reason == "vx0 of gen: udp-1465 needs an MTU of 1451, not 1450: frames of 1464 bytes fit"
     assert len(planned.cases) == 5
-    planned = plan(written(tmp_path, text + tunnelled("")), seed=0)
+    planned = plan_campaign(written(tmp_path, text + tunnelled("")), seed=0)
     assert planned.skipped == (), "what the document does not say is as the hosts have it"
 
 

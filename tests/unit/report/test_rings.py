@@ -25,8 +25,8 @@ from linewatt.analysis.power.energy_rows import end_energies
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Group
 from linewatt.campaign.entries.pairs import parse_pair
-from linewatt.campaign.planning.plain import as_dict
-from linewatt.campaign.planning.plan import plan
+from linewatt.campaign.planning.plain import plan_as_dict
+from linewatt.campaign.planning.plan import plan_campaign
 from linewatt.engine.live.line_rate import LineLimit, line_of_group
 from linewatt.engine.live.session import Session
 from linewatt.engine.measuring import run_record
@@ -73,7 +73,7 @@ def test_in_a_ring_each_host_sends_once_and_receives_once(hosts: list[str]) -> N
 
 def test_each_process_of_a_host_has_a_cpu_and_each_a_port_of_its_own(tmp_path: Path) -> None:
     found = loaded(tmp_path, "g1 -> g2 -> dut -> g1", instances=[2])
-    (trial,) = plan(found, 0).trials
+    (trial,) = plan_campaign(found, 0).trials
     assert trial.case.way == "g1 → g2 → dut → g1"
     assert len({one.port for one in trial.instances}) == 6
     at: dict[str, list[str | None]] = {}
@@ -86,10 +86,13 @@ def test_each_process_of_a_host_has_a_cpu_and_each_a_port_of_its_own(tmp_path: P
         "g2": ["0", "1", "2", "3"],
         "dut": ["0", "1", "2", "3"],
     }
-    document = as_dict(plan(found, 0))
+    document = plan_as_dict(plan_campaign(found, 0))
     assert document["cases"][0]["shape"] == "ring"
     assert json.loads(json.dumps(document)) == document
-    assert stored.from_dict(json.loads(json.dumps(stored.as_dict(found)))).groups == found.groups
+    assert (
+        stored.campaign_from_dict(json.loads(json.dumps(stored.campaign_as_dict(found)))).groups
+        == found.groups
+    )
     assert decoded(Case, json.loads(json.dumps(encoded(trial.case)))) == trial.case
 
 
@@ -272,7 +275,7 @@ def test_the_cost_of_a_packet_is_not_promised_of_hosts_in_a_ring(tmp_path: Path)
     tests = [{"test": f"udp-{size}", "rate": rate} for rate in ("1G", "2G") for size in (512, 1500)]
 
     def told(pair: str) -> bool:
-        notes = plan(loaded(tmp_path, pair, hosts=hosts, tests=tests), 0).notes
+        notes = plan_campaign(loaded(tmp_path, pair, hosts=hosts, tests=tests), 0).notes
         return any(one.startswith("energy of") for one in notes)
 
     assert told("g1 -> dut")

@@ -21,9 +21,9 @@ from tests.topology_factories import NIC, machine, placed_result, placed_trial
 from linewatt.hosts.facts.cpulist import parse_cpulist
 from linewatt.hosts.facts.read import FURTHER_NICS
 from linewatt.model import Case, Trial
-from linewatt.placement.hwloc import parse_xml
-from linewatt.placement.policy import Wish, place
-from linewatt.placement.sysfs import from_facts
+from linewatt.placement.hwloc import parse_lstopo_xml
+from linewatt.placement.policy import Wish, place_processes
+from linewatt.placement.sysfs import topology_of_facts
 from linewatt.records import ChosenPlace, PlaceLine
 from linewatt.report.machine.boxes import BARRED, FREE_CPU, ISOLATED, OFFLINE, SLOWER, CpuCell, boxes, legend
 from linewatt.report.machine.environment import environment_groups
@@ -125,7 +125,7 @@ def test_offline_cpus_are_struck_through_and_many_are_one_cell() -> None:
 
 
 def test_a_hybrid_machine_shows_its_slower_cores() -> None:
-    topology = parse_xml((CAPTURES / "topology/2.9.0-v2-hybrid/topology.xml").read_text())
+    topology = parse_lstopo_xml((CAPTURES / "topology/2.9.0-v2-hybrid/topology.xml").read_text())
     usable = frozenset(topology.allowed)
     nodes, offline = boxes(topology, None, usable, topology.devices[0].name if topology.devices else NIC)
     cores = [core for node in nodes for cache in node.caches for core in cache.cores]
@@ -263,9 +263,9 @@ def test_a_host_without_a_trial_is_drawn_without_load() -> None:
 )
 def test_the_line_of_the_policy_is_found_among_those_of_all_counts(policy: str, count: int) -> None:
     """Lines as the policies write them, of every count that they can place."""
-    topology = from_facts(machine(packages=2, caches=2, cores=4, numa_node=1), NIC)
+    topology = topology_of_facts(machine(packages=2, caches=2, cores=4, numa_node=1), NIC)
     counts = [n for n in (1, 2, 3, 4, 6, 8, 12, 40) if policy == "auto" or n <= 4]
-    made = {n: place(topology, Wish(n, NIC, policy=policy)) for n in counts}
+    made = {n: place_processes(topology, Wish(n, NIC, policy=policy)) for n in counts}
     lines = [
         PlaceLine(
             host="h2",

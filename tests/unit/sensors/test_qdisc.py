@@ -62,7 +62,7 @@ def test_the_stream_asks_for_the_data_interface_again_and_again(tmp_path: Path) 
 
 
 def test_it_is_on_unless_it_is_left_out(tmp_path: Path) -> None:
-    from linewatt.campaign.reading.file import load
+    from linewatt.campaign.reading.file import load_campaign
 
     hosts = {name: {"address": f"192.0.2.{at}", "data": "eth0"} for at, name in enumerate("ab", 1)}
     plain = {"name": "n", "hosts": hosts, "tests": ["tcp"]}
@@ -71,7 +71,7 @@ def test_it_is_on_unless_it_is_left_out(tmp_path: Path) -> None:
     for at, (document, expected) in enumerate([(plain, True), (soak, True), (off, False)]):
         file = tmp_path / f"{at}.yaml"
         file.write_text(json.dumps(document))
-        assert ("qdisc" in load(file).sensors) is expected
+        assert ("qdisc" in load_campaign(file).sensors) is expected
 
 
 def test_a_host_without_tc_has_no_channels_and_says_why(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from tests.wiring import OMIT_S, WINDOW_S, told
 from linewatt.analysis.flags.meters import meter_flags
 from linewatt.analysis.power import totals
 from linewatt.campaign.campaign import PowerSource
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.live.meter_book import MeterBook
 from linewatt.engine.measuring.measure import measure
@@ -567,11 +567,11 @@ def campaign(tmp_path: Path, window: str, meter: str) -> Path:
 
 def test_a_window_too_short_for_a_declared_meter_is_refused_before_anything_runs(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"refreshed every 30 s.*window.seconds: 120 would do"):
-        load(campaign(tmp_path, "seconds: 60, omit: 60", "refresh_s: 30"))
+        load_campaign(campaign(tmp_path, "seconds: 60, omit: 60", "refresh_s: 30"))
     with pytest.raises(InvalidInput, match=r"averages over 60 s.*window.seconds: 110 would do"):
-        load(campaign(tmp_path, "seconds: 60, omit: 5", "averaging_s: 60"))
-    assert load(campaign(tmp_path, "seconds: 120, omit: 60", "refresh_s: 30"))
-    assert load(campaign(tmp_path, "seconds: 60, omit: 5", "averaging_s: 10"))
+        load_campaign(campaign(tmp_path, "seconds: 60, omit: 5", "averaging_s: 60"))
+    assert load_campaign(campaign(tmp_path, "seconds: 120, omit: 60", "refresh_s: 30"))
+    assert load_campaign(campaign(tmp_path, "seconds: 60, omit: 5", "averaging_s: 10"))
 
 
 def test_a_stored_result_is_joined_when_it_is_read(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from linewatt.campaign.entries.fields import FilePath, HostName
 from linewatt.document import KeyPath, Part
 from linewatt.sensors.power.base import text_like
 
-BARE = "bare"
+BARE_NETWORK = "bare"
 SUFFIXES = (".yaml", ".yml")
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 
@@ -23,7 +23,7 @@ NetworkName = text_like(
 
 
 def _bare_or_file(text: str) -> str:
-    if text != BARE and not text.endswith(SUFFIXES):
+    if text != BARE_NETWORK and not text.endswith(SUFFIXES):
         raise ValueError("must be bare, or a file with NMState documents such as vxlan.yaml")
     return text
 
@@ -48,7 +48,7 @@ class NetworkEntry(Part):
     def _one_source(self) -> NetworkEntry:
         if sum(source is not None for source in (self.file, self.files, self.hosts)) != 1:
             raise ValueError("needs one of file, files and hosts: where what each host shows is written")
-        if self.name == BARE:
+        if self.name == BARE_NETWORK:
             raise ValueError("bare is the network without any change; give this one another name")
         return self
 
@@ -68,13 +68,13 @@ def as_entry(network: str | NetworkEntry) -> NetworkEntry | None:
     """A network with its name, which is that of its file; ``None`` for ``bare``."""
     if isinstance(network, NetworkEntry):
         return network
-    return None if network == BARE else NetworkEntry(name=PurePath(network).stem, file=network)
+    return None if network == BARE_NETWORK else NetworkEntry(name=PurePath(network).stem, file=network)
 
 
-def name_of(network: str | NetworkEntry) -> str:
+def network_name(network: str | NetworkEntry) -> str:
     """How cases name a network."""
     entry = as_entry(network)
-    return BARE if entry is None else entry.name
+    return BARE_NETWORK if entry is None else entry.name
 
 
 def check_network_names(networks: Sequence[str | NetworkEntry]) -> Iterator[tuple[KeyPath, str]]:

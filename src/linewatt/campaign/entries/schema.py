@@ -26,7 +26,7 @@ from linewatt.campaign.entries.addresses import Address, JumpHosts
 from linewatt.campaign.entries.energy import EnergyEntry
 from linewatt.campaign.entries.factors import Factor, FactorLevel, LabelEntry
 from linewatt.campaign.entries.limits import LimitsEntry
-from linewatt.campaign.entries.networks import BARE, Network
+from linewatt.campaign.entries.networks import BARE_NETWORK, Network
 from linewatt.campaign.entries.pairs import Pair
 from linewatt.campaign.entries.power import Components, PsuEntry
 from linewatt.campaign.entries.rest import RestField
@@ -327,7 +327,7 @@ class CampaignFile(Part):
         default=("ipv4",), description="`ipv4`, `ipv6`."
     )
     networks: Annotated[tuple[Network, ...], Field(min_length=1, max_length=MAX_NETWORKS), f.AsTuple] = Field(
-        default=(BARE,),
+        default=(BARE_NETWORK,),
         examples=["[bare, vxlan.yaml]"],
         description="`bare` interfaces, and networks as NMState documents describe them: the file of one, "
         "or a mapping with its name; see docs/networks.md.",
@@ -450,7 +450,7 @@ def settings_of(entry: CampaignFile) -> dict[str, str]:
     return {name: level for name, level in settings.items() if name != "sysctl" and level is not None}
 
 
-def levels_of(entry: CampaignFile) -> dict[str, tuple[str, ...]]:
+def levels_of_factors(entry: CampaignFile) -> dict[str, tuple[str, ...]]:
     """Every factor with its levels, as they are written."""
     return {
         name: levels.label if isinstance(levels, LabelEntry) else levels

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from linewatt.campaign import factors
 from linewatt.campaign.campaign import AUTO, Campaign, TestSpec
-from linewatt.campaign.design import Setting, settings
+from linewatt.campaign.design import Setting, settings_of_design
 from linewatt.campaign.feature_load import planning_of
 from linewatt.campaign.reading.ways import Ways
 from linewatt.loads.registry import DEFAULT, LOADS
@@ -47,8 +47,8 @@ def expand(campaign: Campaign) -> tuple[list[Case], list[Skipped]]:
     cases: list[Case] = []
     skipped: Counter[tuple[str, str]] = Counter()
     ways = Ways(campaign)
-    throughout = tuple(item for item in campaign.settings.items() if factors.of_hosts(item[0]))
-    for setting in settings(campaign.factors, campaign.design):
+    throughout = tuple(item for item in campaign.settings.items() if factors.is_setting_of_hosts(item[0]))
+    for setting in settings_of_design(campaign.factors, campaign.design):
         for plain in _combinations(campaign):
             outcome = _with_setting(plain, setting, throughout, ways)
             if isinstance(outcome, Case):

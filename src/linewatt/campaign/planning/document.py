@@ -9,7 +9,7 @@ from typing import Any
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning import plain
-from linewatt.campaign.planning.programs import Program, programs
+from linewatt.campaign.planning.programs import Program, programs_of_campaign
 from linewatt.core.feature import further_trials
 from linewatt.declare import COUNT, TEXT, Keys, Schema, keys_of, listing, maybe, one_of, record, said, table
 from linewatt.hosts.base import HostSpec
@@ -17,7 +17,7 @@ from linewatt.json_document import of_class
 from linewatt.model import Case
 
 
-def document(campaign: Campaign, plan_document: Mapping[str, Any]) -> dict[str, Any]:
+def plan_document_of(campaign: Campaign, plan_document: Mapping[str, Any]) -> dict[str, Any]:
     """The whole; ``plan_document`` is what is stored of the plan."""
     return {
         "campaign": campaign.name,
@@ -25,13 +25,13 @@ def document(campaign: Campaign, plan_document: Mapping[str, Any]) -> dict[str, 
             name: {"more_ports": [], "data_weights": [], **host.as_document()}
             for name, host in campaign.hosts.items()
         },
-        "programs": [asdict(program) for program in programs(campaign)],
+        "programs": [asdict(program) for program in programs_of_campaign(campaign)],
         **plan_document,
     }
 
 
-def schema(keys_by_noun: Mapping[str, Keys]) -> Schema:
-    """Of :func:`document`; ``keys_by_noun`` are of plans that are none of trials."""
+def plan_document_schema(keys_by_noun: Mapping[str, Keys]) -> Schema:
+    """Of :func:`plan_document_of`; ``keys_by_noun`` are of plans that are none of trials."""
     head = {
         "campaign": TEXT,
         "hosts": table(of_class(HostSpec)),

@@ -13,7 +13,7 @@ from linewatt.campaign.planning.places import Place, Places
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Case
 from linewatt.network.description import HostNetwork
-from linewatt.network.nmstatectl import change_of
+from linewatt.network.nmstatectl import nmstate_change
 from linewatt.records import PlaceLine
 from linewatt.tuning.base import Change
 
@@ -37,7 +37,7 @@ class Layout:
 
     def _change(self, host: str, described: HostNetwork) -> tuple[str, str, str]:
         """Knob, target and value. Raises ChangeError for what the tool of the host does not have."""
-        return change_of(described) if self._places.uses_nmstate(host) else described.change()
+        return nmstate_change(described) if self._places.uses_nmstate(host) else described.change()
 
     def place(self, case: Case, host: str) -> Place:
         """Raises InvalidInput where a host's machine cannot give what the policy needs."""
@@ -65,7 +65,7 @@ class Layout:
             change
             for port in self._at_ports(spec)
             for change in factors.changes(
-                factors.at_host(setting, host, self._server), port, self._campaign.labels
+                factors.setting_at_host(setting, host, self._server), port, self._campaign.labels
             )
         )
         all_changes = (*placed, *self._static[host], *factor_changes)
@@ -82,7 +82,7 @@ class Layout:
         why, campaign = "the campaign's settings ask for it", self._campaign
         for key, value in campaign.sysctl.items():
             yield Change(host, "sysctl", key, value, why)
-        settings = factors.at_host(campaign.settings.items(), host, self._server)
+        settings = factors.setting_at_host(campaign.settings.items(), host, self._server)
         for port in self._at_ports(campaign.hosts[host]):
             for change in factors.changes(settings, port):
                 yield replace(change, why=why)

@@ -7,9 +7,9 @@ import math
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from linewatt.campaign.campaign import PLACEMENT, Campaign, Search
-from linewatt.campaign.design import words
-from linewatt.campaign.entries.networks import BARE
+from linewatt.campaign.campaign import PLACEMENT_FACTOR, Campaign, Search
+from linewatt.campaign.design import design_words
+from linewatt.campaign.entries.networks import BARE_NETWORK
 from linewatt.campaign.entries.search import agreeing
 from linewatt.campaign.feature_load import planning_of
 from linewatt.campaign.planning.energy_notes import energy_notes
@@ -51,7 +51,7 @@ def notes(
     yield from _search_notes(campaign, cases)
     yield from _instance_notes(campaign)
     yield from _same_frames_notes(cases)
-    yield from words(campaign.factors, campaign.design)
+    yield from design_words(campaign.factors, campaign.design)
     if campaign.labels and campaign.order != "sequential":
         yield (
             f"factors: {' and '.join(campaign.labels)} cannot be interleaved, because hands change them: "
@@ -147,7 +147,7 @@ def _few_datagrams_notes(campaign: Campaign, search: Search, cases: list[Case]) 
 
 def _same_frames_notes(cases: list[Case]) -> Iterator[str]:
     """UDP 1500, which is named after its packet, beside the test that is named after its frame."""
-    bare = {case for case in cases if case.network == BARE}
+    bare = {case for case in cases if case.network == BARE_NETWORK}
     named_by_frame = f"udp-{FULL_FRAME_BYTES}"
     twice = sum(case.test == named_by_frame and replace(case, test=FULL) in bare for case in bare)
     if twice:
@@ -179,7 +179,7 @@ def _edge_notes(campaign: Campaign) -> Iterator[str]:
 def _host_notes(
     campaign: Campaign, host: HostSpec, cases: list[Case], topology_hosts: Collection[str]
 ) -> Iterator[str]:
-    policies = campaign.factors.get(PLACEMENT, (campaign.placement,))
+    policies = campaign.factors.get(PLACEMENT_FACTOR, (campaign.placement,))
     chosen = [policy for policy in policies if policy not in ("pinned", "none")]
     if chosen and host.name not in topology_hosts:
         yield (

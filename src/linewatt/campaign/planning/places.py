@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from linewatt.campaign.campaign import PLACEMENT, Campaign
-from linewatt.campaign.factors import shown
+from linewatt.campaign.campaign import PLACEMENT_FACTOR, Campaign
+from linewatt.campaign.factors import host_as_set
 from linewatt.errors import HostRefused, InvalidInput
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
 from linewatt.model import Case
-from linewatt.placement.policy import Placement, Wish, place
+from linewatt.placement.policy import Placement, Wish, place_processes
 from linewatt.placement.topology import Topology
 from linewatt.records import ChosenPlace, PlaceLine
 from linewatt.tuning.base import Change
@@ -92,9 +92,9 @@ class Places:
 
     def of(self, case: Case, host: str) -> Place:
         """Raises HostRefused when its machine cannot give what the policy needs."""
-        policy = dict(case.factors).get(PLACEMENT, self._campaign.placement)
+        policy = dict(case.factors).get(PLACEMENT_FACTOR, self._campaign.placement)
         ports = case.data_port_of * case.taking_part(host)
-        spec = shown(self._campaign.hosts[host], case.factors, self._campaign.server_host)
+        spec = host_as_set(self._campaign.hosts[host], case.factors, self._campaign.server_host)
         return self._of(spec, policy, ports)
 
     def uses_nmstate(self, host: str) -> bool:
@@ -111,7 +111,7 @@ class Places:
             return Place((None,) * instances, (None,) * instances)
         try:
             placements = [
-                (nics, numbers, place(site.topology, wish))
+                (nics, numbers, place_processes(site.topology, wish))
                 for nics, numbers, wish in self._wishes(host, site, policy, ports)
             ]
         except InvalidInput as error:
@@ -289,7 +289,7 @@ def _with_free(
 
 
 def _is_crowded(topology: Topology, wish: Wish) -> bool:
-    return wish.policy == "auto" and place(topology, wish).rule != 1
+    return wish.policy == "auto" and place_processes(topology, wish).rule != 1
 
 
 def _together(port_places: Sequence[tuple[tuple[int, ...], Place]]) -> Place:

@@ -63,7 +63,7 @@ class PlanDocument:
     """What a policy chose on each host, and why."""
 
 
-def as_dict(planned: Plan) -> dict[str, Any]:
+def plan_as_dict(planned: Plan) -> dict[str, Any]:
     """The plan as plain values for JSON: :class:`PlanDocument`, and further trials by their name."""
     case_index = {case: i for i, case in enumerate(planned.cases)}
     placements: dict[tuple[PlannedInstance, ...], int] = {}

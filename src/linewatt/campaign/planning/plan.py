@@ -187,7 +187,7 @@ class Plan:
         return (trial for round_ in self.rounds for trial in round_.trials)
 
 
-def plan(campaign: Campaign, seed: int, sites: Mapping[str, Site] | None = None) -> Plan:
+def plan_campaign(campaign: Campaign, seed: int, sites: Mapping[str, Site] | None = None) -> Plan:
     """The plan of a campaign. ``seed`` orders the cases when ``order`` is random and is not used otherwise.
 
     ``sites`` are the hosts as far as they have been looked at: a placement policy chooses CPUs on those.

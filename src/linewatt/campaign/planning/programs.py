@@ -17,7 +17,7 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.errors import InvalidInput
 from linewatt.sensors.power.command import CommandConfig
 
-ALLOW = "--allow-commands"
+ALLOW_COMMANDS = "--allow-commands"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Program:
         return f"runs {shlex.join(self.argv)}{' as root' if self.root else ''}"
 
 
-def programs(campaign: Campaign) -> tuple[Program, ...]:
+def programs_of_campaign(campaign: Campaign) -> tuple[Program, ...]:
     """In the order of the file: those on hosts, then those on this machine."""
     sources = (
         Program(name, host, tuple(source.cfg.argv), source.cfg.root)
@@ -49,17 +49,22 @@ def programs(campaign: Campaign) -> tuple[Program, ...]:
     return (*sources, *hooks)
 
 
-def refuse(refused: Sequence[Program], written_in: Path | str) -> None:
+def refuse_programs(refused: Sequence[Program], written_in: Path | str) -> None:
     """Raises InvalidInput that names the first program and how to allow it."""
     if not refused:
         return
     first = refused[0]
     where = f"power of {first.host}: {first.name}" if first.host else f"factors.{first.name}.hook"
     more = f", and {len(refused) - 1} more" if len(refused) > 1 else ""
-    raise InvalidInput(f"{written_in}: {where}: {first.words}{more}; look at it, then say {ALLOW} if it may")
+    raise InvalidInput(
+        f"{written_in}: {where}: {first.words}{more}; look at it, then say {ALLOW_COMMANDS} if it may"
+    )
 
 
 def refuse_listed(campaign: Campaign) -> None:
     """Programs that an inventory names; hooks are in the campaign file. Raises InvalidInput."""
     if campaign.inventory is not None:
-        refuse([program for program in programs(campaign) if program.host is not None], campaign.inventory)
+        refuse_programs(
+            [program for program in programs_of_campaign(campaign) if program.host is not None],
+            campaign.inventory,
+        )

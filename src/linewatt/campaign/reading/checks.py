@@ -8,17 +8,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from linewatt.campaign import factors
-from linewatt.campaign.campaign import AUTO, PLACEMENT, Campaign, TestSpec
-from linewatt.campaign.design import settings
+from linewatt.campaign.campaign import AUTO, PLACEMENT_FACTOR, Campaign, TestSpec
+from linewatt.campaign.design import settings_of_design
 from linewatt.campaign.entries.factors import LabelEntry
 from linewatt.campaign.entries.fields import cpus_text
-from linewatt.campaign.entries.networks import BARE, name_of
+from linewatt.campaign.entries.networks import BARE_NETWORK, network_name
 from linewatt.campaign.entries.schema import (
     MAX_LOAD_S,
     CampaignFile,
     HostEntry,
     TestEntry,
-    levels_of,
+    levels_of_factors,
     sensors_of,
     settings_of,
 )
@@ -120,7 +120,7 @@ def check_data_ports(entry: CampaignFile, hosts: Mapping[str, HostEntry], pairs:
             )
             yield ("pairs", index) if isinstance(entry.pairs, tuple) else data_path, text
             break
-    if tuple(map(name_of, entry.networks)) != (BARE,):
+    if tuple(map(network_name, entry.networks)) != (BARE_NETWORK,):
         ports = len(hosts[several[0]].data)
         yield data_path, f"names {ports} ports, and networks are for hosts with one data port; name one"
 
@@ -212,7 +212,7 @@ def check_load(entry: CampaignFile, tests: Sequence[TestSpec]) -> Iterator[Findi
 
 
 def _refused(load: Load, entry: CampaignFile, test: TestSpec) -> Iterator[tuple[str, str]]:
-    zerocopy = test.zerocopy or "on" in levels_of(entry).get(factors.ZEROCOPY, ())
+    zerocopy = test.zerocopy or "on" in levels_of_factors(entry).get(factors.ZEROCOPY_FACTOR, ())
     for family, direction, streams in itertools.product(entry.families, entry.directions, test.streams):
         yield from load.refusals(
             Wanted(
@@ -270,10 +270,10 @@ def check_factors(entry: CampaignFile) -> Iterator[Finding]:
             yield ("settings", name), str(error)
         if name in entry.factors:
             yield ("settings", name), "is a factor of this campaign too; take it out of one of them"
-    if entry.placement is not None and PLACEMENT in entry.factors:
+    if entry.placement is not None and PLACEMENT_FACTOR in entry.factors:
         yield ("placement",), "is a factor of this campaign too; take it out of one of them"
     try:
-        settings(levels_of(entry), entry.design)
+        settings_of_design(levels_of_factors(entry), entry.design)
     except InvalidInput as error:
         yield ("design" if "design" in entry.model_fields_set else "factors",), str(error)
 
@@ -306,7 +306,7 @@ def check_irqbalance(entry: CampaignFile) -> Iterator[Finding]:
 def _asked(entry: CampaignFile, name: str) -> Iterator[tuple[KeyPath, str]]:
     """Where the file asks for what, of one setting; what is no level of it is told by check_factors."""
     levels: dict[KeyPath, str] = {
-        ("factors", name, index): level for index, level in enumerate(levels_of(entry).get(name, ()))
+        ("factors", name, index): level for index, level in enumerate(levels_of_factors(entry).get(name, ()))
     }
     levels |= {("settings", key): level for key, level in settings_of(entry).items() if key == name}
     for at, level in levels.items():
@@ -349,7 +349,7 @@ def _is_known(name: str) -> bool:
     if load := load_of_factor(name):
         return name in planning_of(load).factor_names
     try:
-        return not factors.of_hosts(name) or bool(factor_named(name))
+        return not factors.is_setting_of_hosts(name) or bool(factor_named(name))
     except LinewattError:
         return False
 
@@ -384,7 +384,7 @@ def _most(entry: CampaignFile, tests: Sequence[TestSpec]) -> int:
 
 def _count_settings(entry: CampaignFile) -> int:
     try:
-        return len(settings(levels_of(entry), entry.design))
+        return len(settings_of_design(levels_of_factors(entry), entry.design))
     except InvalidInput:  # told by check_factors
         return 1
 

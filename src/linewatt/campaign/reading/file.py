@@ -28,7 +28,7 @@ from linewatt.campaign.entries.energy import (
     tests_of,
 )
 from linewatt.campaign.entries.factors import LabelEntry
-from linewatt.campaign.entries.networks import as_entry, check_network_names, name_of
+from linewatt.campaign.entries.networks import as_entry, check_network_names, network_name
 from linewatt.campaign.entries.pairs import parse_pair
 from linewatt.campaign.entries.rest import check_rest, check_temperatures, rest_of
 from linewatt.campaign.entries.schema import (
@@ -36,7 +36,7 @@ from linewatt.campaign.entries.schema import (
     CampaignFile,
     HostEntry,
     TestEntry,
-    levels_of,
+    levels_of_factors,
     sensors_of,
     settings_of,
 )
@@ -57,7 +57,7 @@ from linewatt.campaign.reading.named_files import (
     check_inventory,
     check_network_files,
     check_ssh_files,
-    resolve,
+    resolve_path,
 )
 from linewatt.campaign.reading.ways import check_used
 from linewatt.core.feature import power_source_keys
@@ -69,7 +69,7 @@ from linewatt.records import Component, Supplies
 Pairs = tuple[tuple[str, str], ...]
 
 
-def load(
+def load_campaign(
     path: Path,
     hosts_override: Path | None = None,
     *,
@@ -269,7 +269,7 @@ def _campaign(request: _Asked, document: Document) -> Campaign:
     settings = {name: factors.check(name, level) for name, level in settings_of(entry).items()}
     load = named_load(entry)
     server = None if load is None else planning_of(load).named_server(entry)
-    taking_part = {name: factors.shown(specs[name], settings.items(), server) for name in used}
+    taking_part = {name: factors.host_as_set(specs[name], settings.items(), server) for name in used}
     names_cpus = any(spec.app_cpus or spec.irq_cpus for spec in taking_part.values())
     own_load = load_of_trials(entry) is not None
     placement: Policy = entry.placement or ("none" if own_load else "pinned" if names_cpus else "auto")
@@ -282,7 +282,7 @@ def _campaign(request: _Asked, document: Document) -> Campaign:
         pairs=request.pairs,
         groups=request.groups,
         tests=tests,
-        networks=tuple(map(name_of, entry.networks)),
+        networks=tuple(map(network_name, entry.networks)),
         described=_described(entry, document, used, hosts),
         first_port=first_port,
         last_port=last_port,
@@ -369,7 +369,7 @@ def _parts(hosts: Hosts, used: Mapping[str, HostSpec]) -> dict[str, Any]:
             if entry.psus is not None
         },
         "topologies": {
-            name: resolve(hosts.base, entry.topology)
+            name: resolve_path(hosts.base, entry.topology)
             for name, entry in entries.items()
             if entry.topology is not None
         },
@@ -390,5 +390,5 @@ def _levels(entry: CampaignFile) -> dict[str, tuple[str, ...]]:
         name: levels
         if isinstance(entry.factors[name], LabelEntry)
         else tuple(factors.check(name, level) for level in levels)
-        for name, levels in levels_of(entry).items()
+        for name, levels in levels_of_factors(entry).items()
     }

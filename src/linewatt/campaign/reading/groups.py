@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from linewatt.campaign.campaign import AUTO, Group, TestSpec
-from linewatt.campaign.entries.networks import BARE, name_of
+from linewatt.campaign.entries.networks import BARE_NETWORK, network_name
 from linewatt.campaign.entries.schema import CampaignFile, HostEntry
 from linewatt.document import KeyPath
 from linewatt.loads.registry import DEFAULT
@@ -58,7 +58,7 @@ def check_groups(
         (entry.directions != ("forward",), "directions: reverse (write the hosts the other way round)"),
         (entry.concurrent_pairs, "concurrent_pairs"),
         (entry.steer, "steer"),
-        (tuple(map(name_of, entry.networks)) != (BARE,), "networks"),
+        (tuple(map(network_name, entry.networks)) != (BARE_NETWORK,), "networks"),
         (any(len(hosts[name].data) > 1 for name in several if name in hosts), "several data ports"),
     ):
         if wrong:

@@ -13,7 +13,7 @@ from linewatt.campaign.entries.fields import HOST_NAME
 from linewatt.campaign.entries.limits import limits_of
 from linewatt.campaign.entries.schema import CampaignFile, HostEntry, InventoryHostEntry, InventoryRef
 from linewatt.campaign.messages import Problem, find_problems, raise_first
-from linewatt.campaign.reading.named_files import resolve
+from linewatt.campaign.reading.named_files import resolve_path
 from linewatt.core.feature import power_source_keys
 from linewatt.document import Document, KeyPath, Place, show_path, show_value
 from linewatt.hosts.base import DataPort, HostSpec
@@ -79,7 +79,7 @@ def hosts_of_file(
     if isinstance(entry.hosts, dict):
         return Hosts(entry.hosts, tuple(entry.hosts), path.parent)
     reference = entry.hosts if isinstance(entry.hosts, InventoryRef) else InventoryRef(inventory=entry.hosts)
-    return _from_inventory(resolve(path.parent, reference.inventory), reference.group, host_names)
+    return _from_inventory(resolve_path(path.parent, reference.inventory), reference.group, host_names)
 
 
 def _from_inventory(path: Path, group: str, host_names: set[str] | None) -> Hosts:
@@ -159,4 +159,4 @@ def spec_of(name: str, host: HostEntry, base: Path) -> HostSpec:
 
 def path_text(base: Path, text: str | None) -> str | None:
     """A file that is named from ``base``, as an absolute path."""
-    return None if text is None else str(resolve(base, text).absolute())
+    return None if text is None else str(resolve_path(base, text).absolute())

@@ -24,7 +24,7 @@ _OF_SSH = {
 }
 
 
-def resolve(base: Path, text: str) -> Path:
+def resolve_path(base: Path, text: str) -> Path:
     """A path of the file: ``~`` is the user's home, and relative means relative to the file."""
     return base / os.path.expanduser(text)  # noqa: PTH111  Path.expanduser raises for an unknown user
 
@@ -34,8 +34,8 @@ def check_inventory(hosts: object, base: Path) -> Iterator[Finding]:
     if isinstance(hosts, (str, InventoryRef)):
         name = hosts if isinstance(hosts, str) else hosts.inventory
         at = ("hosts",) if isinstance(hosts, str) else ("hosts", "inventory")
-        if wrong := file_problem(resolve(base, name)):
-            yield at, f"the inventory {resolve(base, name)} {wrong}; name one, or the hosts themselves"
+        if wrong := file_problem(resolve_path(base, name)):
+            yield at, f"the inventory {resolve_path(base, name)} {wrong}; name one, or the hosts themselves"
 
 
 def check_network_files(networks: Sequence[str | NetworkEntry], base: Path) -> Iterator[Finding]:
@@ -49,21 +49,24 @@ def check_network_files(networks: Sequence[str | NetworkEntry], base: Path) -> I
         if entry.file is not None:
             named[at if isinstance(written, str) else (*at, "file")] = entry.file
         for path, name in named.items():
-            if wrong := file_problem(resolve(base, name)):
-                yield path, f"{resolve(base, name)} {wrong}; name a file with NMState documents"
+            if wrong := file_problem(resolve_path(base, name)):
+                yield path, f"{resolve_path(base, name)} {wrong}; name a file with NMState documents"
 
 
 def check_host_files(hosts: Mapping[str, HostEntry], base: Path, *, secrets: bool) -> Iterator[Finding]:
     """Topologies that cannot be read; with ``secrets`` also files that only a run opens."""
     for name, host in hosts.items():
-        if host.topology is not None and (wrong := file_problem(resolve(base, host.topology))):
-            text = f"{resolve(base, host.topology)} {wrong}; write it there with: lstopo --of xml FILE"
+        if host.topology is not None and (wrong := file_problem(resolve_path(base, host.topology))):
+            text = f"{resolve_path(base, host.topology)} {wrong}; write it there with: lstopo --of xml FILE"
             yield ("hosts", name, "topology"), text
         for source, cfg in host.power.items() if secrets else ():
             for key, right in _OF_POWER.items():
                 file = getattr(cfg, key, None)
-                if file is not None and (wrong := file_problem(resolve(base, file))):
-                    yield ("hosts", name, "power", source, key), f"{resolve(base, file)} {wrong}; {right}"
+                if file is not None and (wrong := file_problem(resolve_path(base, file))):
+                    yield (
+                        ("hosts", name, "power", source, key),
+                        f"{resolve_path(base, file)} {wrong}; {right}",
+                    )
 
 
 def check_hooks(factors: Mapping[str, Factor]) -> Iterator[Finding]:
@@ -83,7 +86,7 @@ def check_ssh_files(hosts: Mapping[str, HostEntry], base: Path) -> Iterator[Find
         for key, text in (("key_file", host.key_file), ("known_hosts", host.known_hosts)):
             if text is None or host.address == "local":
                 continue
-            path = resolve(base, text).absolute()
+            path = resolve_path(base, text).absolute()
             if path in seen:
                 continue
             seen.add(path)

@@ -10,13 +10,13 @@ from typing import Any
 
 from linewatt.campaign.entries.networks import NetworkEntry, as_entry
 from linewatt.campaign.messages import Locate, find_problems, problem, raise_first, suggest
-from linewatt.campaign.reading.named_files import resolve
+from linewatt.campaign.reading.named_files import resolve_path
 from linewatt.document import AboutKey, Document, KeyPath, Place, read_yaml, show_path, show_value
 from linewatt.errors import InvalidInput
-from linewatt.network.build import describe
+from linewatt.network.build import describe_network
 from linewatt.network.checks import check_hosts, check_state
 from linewatt.network.description import HostNetwork
-from linewatt.network.foreign import templates, unsupported
+from linewatt.network.foreign import find_templates, find_unsupported
 from linewatt.network.schema import Finding, NetworkState
 
 Checked = dict[str, tuple[NetworkState, KeyPath]]
@@ -44,7 +44,7 @@ def read_networks(
                 value, (*at, "hosts"), _locator(document), hosts, further_hosts
             )
         elif entry.file is not None:
-            networks[entry.name] = read_network(resolve(base, entry.file), hosts, further_hosts)
+            networks[entry.name] = read_network(resolve_path(base, entry.file), hosts, further_hosts)
         else:
             networks[entry.name] = _read_each(entry.files or {}, at, document, hosts, further_hosts)
     return networks
@@ -61,7 +61,7 @@ def _read_each(
     locate = _locator(document)
     _raise(_check_names(files, (*at, "files"), hosts, further_hosts), locate)
     base = Path(document.file).parent
-    networks = {name: read_host_network(resolve(base, files[name]), name) for name in hosts}
+    networks = {name: read_host_network(resolve_path(base, files[name]), name) for name in hosts}
     twice = check_addresses(networks)
     _raise((((*at, "files", host), text) for host, text in twice), locate)
     return networks
@@ -96,7 +96,7 @@ def read_host_network(path: Path, host: str | None = None) -> HostNetwork:
     locate = _locator(document)
     state = _state(document.value, (), locate)
     _raise(check_state(state), locate)
-    return describe(state, path.stem if host is None else host)
+    return describe_network(state, path.stem if host is None else host)
 
 
 def parse_networks(
@@ -122,7 +122,7 @@ def parse_networks(
     }
     findings = (check_state(state, at) for state, at in states.values())
     _raise(itertools.chain(*findings, check_hosts(states)), locate)
-    return {name: describe(state, name) for name, (state, _) in states.items()}
+    return {name: describe_network(state, name) for name, (state, _) in states.items()}
 
 
 def check_addresses(networks: Mapping[str, HostNetwork]) -> Iterator[tuple[str, str]]:
@@ -137,10 +137,10 @@ def check_addresses(networks: Mapping[str, HostNetwork]) -> Iterator[tuple[str, 
 
 def _state(value: Any, at: KeyPath, locate: Locate) -> NetworkState:
     if not isinstance(value, dict):
-        _raise(templates(value, at), locate)
+        _raise(find_templates(value, at), locate)
         text = f"must be an NMState document with `interfaces:`, got {show_value(value)}"
         raise _error(locate, at, text)
-    _raise(unsupported(value, at), locate)
+    _raise(find_unsupported(value, at), locate)
     wrong = find_problems(NetworkState, value, at, locate)
     raise_first(wrong, locate(at, False)[0].file)
     return NetworkState.model_validate(value)

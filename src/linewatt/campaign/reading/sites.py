@@ -13,8 +13,8 @@ from linewatt.foreign import contained
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.facts.read import Facts, further_nics
 from linewatt.network.nmstatectl import uses_nmstate
-from linewatt.placement.hwloc import parse_xml
-from linewatt.placement.sysfs import complete, from_facts
+from linewatt.placement.hwloc import parse_lstopo_xml
+from linewatt.placement.sysfs import complete_topology, topology_of_facts
 from linewatt.placement.topology import Topology
 
 
@@ -23,7 +23,7 @@ def read_topologies(campaign: Campaign) -> dict[str, Topology]:
     topologies = {}
     for name, path in campaign.topologies.items():
         try:
-            topologies[name] = parse_xml(path.read_text(encoding="utf-8"))
+            topologies[name] = parse_lstopo_xml(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:
             raise InvalidInput(f"{path}: cannot read the topology of {name}: {error}") from error
         except InvalidInput as error:
@@ -42,16 +42,20 @@ def sites_of_files(campaign: Campaign) -> dict[str, Site]:
     }
 
 
-def site(host: HostSpec, facts: Facts, topology: Topology | None) -> Site:
+def site_of_host(host: HostSpec, facts: Facts, topology: Topology | None) -> Site:
     """A host that has been asked; ``topology`` is that of its file, which facts complete.
 
     Raises InvalidInput when neither tells its CPUs, ParseError when they cannot be what the facts say.
     """
     with contained(f"{host.name}: what it shows of its CPUs"):
-        machine = from_facts(facts, host.data) if topology is None else complete(topology, facts, host.data)
+        machine = (
+            topology_of_facts(facts, host.data)
+            if topology is None
+            else complete_topology(topology, facts, host.data)
+        )
         further = further_nics(facts)
         for name, nic in further.items():
-            machine = complete(machine, {**facts, "nic": nic}, name)
+            machine = complete_topology(machine, {**facts, "nic": nic}, name)
         return Site(
             topology=machine,
             has_irqs=bool(facts["nic"].get("irqs")),

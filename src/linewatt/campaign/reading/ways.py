@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.entries.networks import BARE
+from linewatt.campaign.entries.networks import BARE_NETWORK
 from linewatt.document import KeyPath
 from linewatt.errors import InvalidInput
 from linewatt.missing import Missing
@@ -29,7 +29,7 @@ class Ways:
         return self._between(case.network, case.sender, case.receiver, case.family)
 
     def _find(self, network: str, sender: str, receiver: str, family: Family) -> NetworkPath | Missing | None:
-        if network == BARE:
+        if network == BARE_NETWORK:
             return None
         described = self._campaign.described[network]
         return path_between(described[sender], described[receiver], family)
@@ -58,7 +58,7 @@ class Ways:
 def check_used(campaign: Campaign) -> Iterator[tuple[KeyPath, str]]:
     """Networks on which no pair of hosts has a way, and why the first has none."""
     for index, network in enumerate(campaign.networks):
-        if network == BARE:
+        if network == BARE_NETWORK:
             continue
         described = campaign.described[network]
         ways = [

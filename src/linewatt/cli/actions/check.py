@@ -13,8 +13,8 @@ from typing import Any
 import typer
 
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.reading.file import load
-from linewatt.campaign.resolving import resolved
+from linewatt.campaign.reading.file import load_campaign
+from linewatt.campaign.resolving import resolve_campaign
 from linewatt.cli.output import print_json, put, say
 from linewatt.engine.readiness import checkup_fix
 from linewatt.engine.readiness.checkup import Checkup
@@ -35,7 +35,7 @@ def check_hosts(
     *, file: Path, hosts: Path | None, results: Path, fix: bool, allow_commands: bool, as_json: bool
 ) -> None:
     """Say whether hosts are ready, and what would spoil a result."""
-    campaign = resolved(load(file, hosts, will_connect=True), results)
+    campaign = resolve_campaign(load_campaign(file, hosts, will_connect=True), results)
     checks, applied = asyncio.run(_checked(campaign, results, fix, allow_commands))
     if as_json:
         print_json(document(campaign, checks, applied))

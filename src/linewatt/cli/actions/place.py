@@ -13,8 +13,8 @@ from linewatt.cli.output import print_json, put
 from linewatt.document import read_bytes
 from linewatt.errors import InvalidInput
 from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
-from linewatt.placement.hwloc import parse_xml
-from linewatt.placement.policy import Placement, Wish, place
+from linewatt.placement.hwloc import parse_lstopo_xml
+from linewatt.placement.policy import Placement, Wish, place_processes
 from linewatt.placement.topology import Topology
 
 SCHEMA_VERSION = 1
@@ -52,9 +52,9 @@ def print_placement(  # noqa: PLR0913  one parameter an option
     source, text = _read(topology)
     alone = set(_cpus("--isolated", isolated) or ())
     try:
-        machine = parse_xml(text)
+        machine = parse_lstopo_xml(text)
         machine = replace(machine, isolated=tuple(cpu for cpu in machine.online if cpu in alone))
-        placement = place(machine, wish)
+        placement = place_processes(machine, wish)
     except InvalidInput as error:
         raise InvalidInput(f"{source}: {error}") from None
     if as_json:

@@ -6,17 +6,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from linewatt.campaign.campaign import PLACEMENT, Campaign
-from linewatt.campaign.factors import at_host, of_hosts
+from linewatt.campaign.campaign import PLACEMENT_FACTOR, Campaign
+from linewatt.campaign.factors import is_setting_of_hosts, setting_at_host
 from linewatt.campaign.feature_load import planning_of
 from linewatt.campaign.planning import plan as planning
 from linewatt.campaign.planning.further import further_plans
-from linewatt.campaign.planning.plain import as_dict
+from linewatt.campaign.planning.plain import plan_as_dict
 from linewatt.campaign.planning.plan import Plan, PlannedInstance, Round
-from linewatt.campaign.planning.programs import programs
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.planning.programs import programs_of_campaign
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.campaign.reading.sites import sites_of_files
-from linewatt.campaign.resolving import resolved
+from linewatt.campaign.resolving import resolve_campaign
 from linewatt.cli.output import print_json, put
 from linewatt.engine.plan_kinds import KindPlan, plan_kind
 from linewatt.hosts.base import HostSpec
@@ -33,26 +33,26 @@ def print_plan(*, file: Path, hosts: Path | None, results: Path, as_json: bool, 
     """Print what a campaign would do; touches no host."""
     import secrets
 
-    from linewatt.campaign.planning.document import document
+    from linewatt.campaign.planning.document import plan_document_of
 
-    campaign = resolved(load(file, hosts), results)
+    campaign = resolve_campaign(load_campaign(file, hosts), results)
     if kind := plan_kind(campaign):
         _print_kind_plan(campaign, kind.plan(campaign, sites_of_files(campaign)), as_json)
         return
     seed = secrets.randbelow(SEED_LIMIT) if campaign.seed is None else campaign.seed
-    planned = planning.plan(campaign, seed, sites_of_files(campaign))
+    planned = planning.plan_campaign(campaign, seed, sites_of_files(campaign))
     if as_json:
-        print_json(document(campaign, as_dict(planned)))
+        print_json(plan_document_of(campaign, plan_as_dict(planned)))
         return
     put("\n".join(_lines(campaign, planned, trials)))
 
 
 def _print_kind_plan(campaign: Campaign, planned: KindPlan, as_json: bool) -> None:
     """A plan that is none of trials."""
-    from linewatt.campaign.planning.document import document
+    from linewatt.campaign.planning.document import plan_document_of
 
     if as_json:
-        print_json(document(campaign, planned.document()))
+        print_json(plan_document_of(campaign, planned.document()))
         return
     load_plan = planned.load_plan
     put(f"{campaign.name}: {planned.headline}")
@@ -93,8 +93,8 @@ def _places_of_factors(campaign: Campaign, server: str | None) -> Iterator[str]:
     """At which hosts each knob that varies is turned: an effect may be of server and clients at once."""
     names: dict[tuple[str, ...], list[str]] = {}
     for name, (base, *_) in campaign.factors.items():
-        if of_hosts(name) and name not in campaign.labels:
-            where = tuple(host for host in campaign.hosts if at_host([(name, base)], host, server))
+        if is_setting_of_hosts(name) and name not in campaign.labels:
+            where = tuple(host for host in campaign.hosts if setting_at_host([(name, base)], host, server))
             names.setdefault(where, []).append(name)
     for where, host_factors in names.items():
         joint_effect = ": an effect of it is that of server and clients at once" if len(where) > 1 else ""
@@ -138,7 +138,7 @@ def _host_lines(campaign: Campaign) -> Iterator[str]:
         for name, source in sources.items():
             simulated = ", simulated" if source.cfg.simulated else ""
             yield f"power of {host}: {name} ({source.driver}{simulated})"
-    for program in programs(campaign):
+    for program in programs_of_campaign(campaign):
         yield f"program of {program.name} on {program.host or 'this machine'}: {program.words}"
 
 
@@ -146,7 +146,7 @@ def _later_lines(campaign: Campaign) -> Iterator[str]:
     """What is changed on hosts in a way that is only known once they have been asked."""
     taking_part = {host for pair in campaign.ways for host in pair}
     unknown = sorted(taking_part - set(sites_of_files(campaign)))
-    policies = set(campaign.factors.get(PLACEMENT, (campaign.placement,)))
+    policies = set(campaign.factors.get(PLACEMENT_FACTOR, (campaign.placement,)))
     named = [name for name in unknown if campaign.hosts[name].irq_cpus and campaign.hosts[name].lab is None]
     if unknown and not {"pinned", "none"} >= policies:
         yield (

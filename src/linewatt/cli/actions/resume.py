@@ -8,11 +8,11 @@ from pathlib import Path
 
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.plain import as_dict
-from linewatt.campaign.planning.plan import plan
-from linewatt.campaign.planning.programs import programs, refuse
+from linewatt.campaign.planning.plain import plan_as_dict
+from linewatt.campaign.planning.plan import plan_campaign
+from linewatt.campaign.planning.programs import programs_of_campaign, refuse_programs
 from linewatt.campaign.reading import file
-from linewatt.campaign.resolving import resolved
+from linewatt.campaign.resolving import resolve_campaign
 from linewatt.cli.execution import check_plan, execute, finish, run_kind
 from linewatt.cli.output import results_there, say
 from linewatt.engine.further import lacking
@@ -41,14 +41,14 @@ def resume_result(*, result_id: str, results: Path, wait: bool, as_json: bool, a
                 f"{result.id}: its hosts were those of a lab that goes with the command that ran it, so "
                 "nothing can continue it; give that command again"
             )
-        campaign = stored.from_dict(result.manifest.asked.written)
+        campaign = stored.campaign_from_dict(result.manifest.asked.written)
         if not allow_commands:
-            refuse(programs(campaign), f"{result.id}: its stored campaign")
+            refuse_programs(programs_of_campaign(campaign), f"{result.id}: its stored campaign")
         campaign = _with_edits(campaign, result, results)
         kind = plan_kind(campaign)
         if kind is None:
-            planned = plan(campaign, result.manifest.seed or 0)
-            check_plan(as_dict(planned), result)
+            planned = plan_campaign(campaign, result.manifest.seed or 0)
+            check_plan(plan_as_dict(planned), result)
     if kind is not None:
         run_kind(campaign, kind.plan(campaign), result, results, as_json, wait=wait)
         return
@@ -68,14 +68,14 @@ def _with_edits(campaign: Campaign, result: Result, results: Path) -> Campaign:
     used = f"{result.id} continues the campaign as it was stored; linewatt run begins one with the file"
     written = result.manifest.asked.written
     try:
-        now = resolved(file.load(campaign.path, campaign.inventory), results, written)
+        now = resolve_campaign(file.load_campaign(campaign.path, campaign.inventory), results, written)
     except InvalidInput as error:
         say(f"note: {error}; {used}")
         return campaign
     going_on = stored.with_limits(campaign, now)
     if changed_hosts := [name for name, spec in going_on.hosts.items() if spec != campaign.hosts[name]]:
         say(one_line(f"note: limits of {', '.join(changed_hosts)} are those that {campaign.path} has now"))
-    edits = stored.differences(written, stored.with_limits(now, campaign))
+    edits = stored.differences_from_stored(written, stored.with_limits(now, campaign))
     if not result.complete:
         _refuse_other_searches(result, campaign.path, edits)
     if edits:

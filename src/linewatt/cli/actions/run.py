@@ -6,10 +6,10 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from linewatt.campaign.planning.plan import plan
+from linewatt.campaign.planning.plan import plan_campaign
 from linewatt.campaign.planning.programs import refuse_listed
-from linewatt.campaign.reading.file import load
-from linewatt.campaign.resolving import resolved
+from linewatt.campaign.reading.file import load_campaign
+from linewatt.campaign.resolving import resolve_campaign
 from linewatt.cli.execution import can_be_stored, execute, finish, run_kind
 from linewatt.engine.plan_kinds import plan_kind
 
@@ -18,7 +18,7 @@ def run_campaign(
     *, file: Path, hosts: Path | None, results: Path, wait: bool, as_json: bool, allow_commands: bool
 ) -> None:
     """Run a campaign: each trial is stored before the next begins."""
-    campaign = resolved(load(file, hosts, will_connect=True), results)
+    campaign = resolve_campaign(load_campaign(file, hosts, will_connect=True), results)
     if not allow_commands:
         refuse_listed(campaign)
     can_be_stored(results)
@@ -26,4 +26,6 @@ def run_campaign(
         run_kind(campaign, kind.plan(campaign), None, results, as_json, wait=wait)
         return
     seed = random.SystemRandom().getrandbits(32) if campaign.seed is None else campaign.seed
-    finish(*execute(campaign, plan(campaign, seed), None, results, as_json, wait=wait), results, as_json)
+    finish(
+        *execute(campaign, plan_campaign(campaign, seed), None, results, as_json, wait=wait), results, as_json
+    )

@@ -26,7 +26,7 @@ from linewatt.hosts.clock import Offset, now_s, set_in_trial, was_set
 from linewatt.loads.base import LoadJob, protocol_of
 from linewatt.model import Case, Trial
 from linewatt.network.framing import Framing, payload_bytes
-from linewatt.placement.pin import on_cpus
+from linewatt.placement.pin import bind_to_cpus
 
 LISTEN_LIMIT_S = 5
 END_LIMIT_S = 10.0
@@ -156,8 +156,8 @@ class LiveTrial:
             options=load_options(case),
         )
         pins = {
-            case.sender: on_cpus(planned.sender_cpu, planned.sender_node),
-            case.receiver: on_cpus(planned.receiver_cpu, planned.receiver_node),
+            case.sender: bind_to_cpus(planned.sender_cpu, planned.sender_node),
+            case.receiver: bind_to_cpus(planned.receiver_cpu, planned.receiver_node),
         }
         load, versions = session.load, session.versions
         server = load.server_command(job, versions[case.server])

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
-from linewatt.campaign.factors import shown
+from linewatt.campaign.factors import host_as_set
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
@@ -88,7 +88,7 @@ class Cut:
         """A host with the CPUs that were online, and to take its receive work, in this trial."""
         planned = self.run.planned
         server = None if planned.case.of_processes else planned.case.receiver or None
-        host_spec = shown(self.setup.hosts[host], planned.case.factors, server)
+        host_spec = host_as_set(self.setup.hosts[host], planned.case.factors, server)
         return replace(host_spec, irq_cpus=planned.irq_cpus(host))
 
     def readback(self, host: str) -> ReadBack | None:

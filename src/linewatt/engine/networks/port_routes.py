@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from linewatt.campaign.planning.plan import Plan, Round
 from linewatt.engine.live.session import Session
 from linewatt.engine.networks.proof import Crossed, Leg, legs
-from linewatt.network.host_route import KNOB, route
+from linewatt.network.host_route import HOST_ROUTE_KNOB, host_route_setting
 from linewatt.records import PlaceLine
 from linewatt.tuning.base import Change
 
@@ -59,7 +59,9 @@ def _changes(leg: Leg) -> Iterator[Change]:
             key = ("net", "ipv4", "conf", leg.interface, name)
             target = ("/" if "." in leg.interface else ".").join(key)
             yield Change(way.host, "sysctl", target, value, WHY_ARP)
-    yield Change(way.host, KNOB, way.address, route(leg.interface, way.own_address), WHY_ROUTE)
+    yield Change(
+        way.host, HOST_ROUTE_KNOB, way.address, host_route_setting(leg.interface, way.own_address), WHY_ROUTE
+    )
 
 
 def place_lines(changes: Iterable[Change]) -> tuple[PlaceLine, ...]:
@@ -67,7 +69,7 @@ def place_lines(changes: Iterable[Change]) -> tuple[PlaceLine, ...]:
     ports: dict[str, dict[str, None]] = {}
     answering = set()
     for change in changes:
-        if change.knob == KNOB:
+        if change.knob == HOST_ROUTE_KNOB:
             ports.setdefault(change.host, {})[change.value.split()[1]] = None
         else:
             answering.add(change.host)
@@ -83,4 +85,4 @@ def place_lines(changes: Iterable[Change]) -> tuple[PlaceLine, ...]:
 
 def routed_hosts(plan: Plan) -> frozenset[str]:
     """Hosts whose data ports are only apart once its changes are made."""
-    return frozenset(change.host for change in plan.changes if change.knob == KNOB)
+    return frozenset(change.host for change in plan.changes if change.knob == HOST_ROUTE_KNOB)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from linewatt.campaign.entries.networks import BARE
+from linewatt.campaign.entries.networks import BARE_NETWORK
 from linewatt.campaign.factors import setting_of_hosts
 from linewatt.campaign.planning.plan import Round
 from linewatt.engine import events
@@ -123,7 +123,7 @@ class Proofs:
 
     def _fails(self, case: Case, problem: Problem) -> bool:
         """Whether trials of a case may not begin; else they are marked."""
-        if case.network != BARE or problem.kind == "way":
+        if case.network != BARE_NETWORK or problem.kind == "way":
             return True
         return problem.kind == "size" and self._asks_mtu(case)
 
@@ -159,7 +159,9 @@ async def refuse_wrong_ways(session: Session, rounds: Iterable[Round]) -> Looked
     cases = dict.fromkeys(trial.case for round_ in rounds for trial in round_.trials)
     for case in cases:
         _refuse_large_frames(session, case)
-    bare_legs = dict.fromkeys(leg for case in cases if case.network == BARE for leg in _legs(session, case))
+    bare_legs = dict.fromkeys(
+        leg for case in cases if case.network == BARE_NETWORK for leg in _legs(session, case)
+    )
     for leg in bare_legs:
         _on_its_interface(session, leg)
     crossed = []
@@ -211,7 +213,7 @@ def _legs(session: Session, case: Case) -> list[Leg]:
     try:
         ends_of_ports = [session.ends(case, port) for port in range(case.data_ports or 1)]
     except HostError:
-        if case.network == BARE:
+        if case.network == BARE_NETWORK:
             raise
         return []
     return [
@@ -259,7 +261,7 @@ async def _prove_from(host: Host, legs: Sequence[Leg], search: bool) -> dict[Leg
 async def _problem(host: Host, leg: Leg, answer: PathAnswer, *, search: bool) -> Problem | None:
     """``search``: for the largest packet that passes, which takes seconds."""
     way = leg.way
-    network = "" if leg.network == BARE else f"network {leg.network}: "
+    network = "" if leg.network == BARE_NETWORK else f"network {leg.network}: "
     where = f"{network}{way.host} to {way.peer} ({way.family})"
     if answer.problem is not None:
         return Problem("silent", f"{where}: cannot be tried: {answer.problem}")
@@ -271,7 +273,7 @@ async def _problem(host: Host, leg: Leg, answer: PathAnswer, *, search: bool) ->
             f"{_other_interface(leg, answer.device, crossed)}",
             answer.device if crossed else None,
         )
-    if answer.device is None and (answer.replies is not None or leg.network == BARE):
+    if answer.device is None and (answer.replies is not None or leg.network == BARE_NETWORK):
         add = "add it under routes" if network else "give the interface an address of its network, or a route"
         return Problem("way", f"{where}: {way.host} has no route to {way.address}; {add}")
     if answer.replies is None:
@@ -299,7 +301,7 @@ def _other_interface(leg: Leg, device: str, crossed: bool) -> str:
         return (
             order if device in leg.ports and not crossed else ""
         ) + "give each data port a subnet of its own, or its address a routing table (ip rule add from it)"
-    if leg.network == BARE:
+    if leg.network == BARE_NETWORK:
         return "what would be measured is another network. Name that interface as data, or fix the route"
     return "what is measured there is another network. Give the networks different addresses"
 

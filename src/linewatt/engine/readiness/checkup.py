@@ -16,8 +16,8 @@ from typing import TypeVar
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning.places import Site
-from linewatt.campaign.planning.plan import PlannedTrial, plan
-from linewatt.campaign.reading.sites import read_topologies, site
+from linewatt.campaign.planning.plan import PlannedTrial, plan_campaign
+from linewatt.campaign.reading.sites import read_topologies, site_of_host
 from linewatt.core.feature import host_checks
 from linewatt.engine.live.secrets import passwords
 from linewatt.engine.live.session import Connector, learn_further_nics
@@ -201,7 +201,7 @@ class Checkup:
             if host_state.problem is None:
                 try:
                     spec = self.campaign.hosts[name]
-                    sites[name] = site(spec, host_state.facts, self._topologies.get(name))
+                    sites[name] = site_of_host(spec, host_state.facts, self._topologies.get(name))
                 except (InvalidInput, ParseError) as error:
                     checks.append(Check(name, "cpus", "unknown", f"its topology: {error}"))
         try:
@@ -241,7 +241,7 @@ def _plan(campaign: Campaign, sites: Mapping[str, Site] | None = None) -> _Plann
     further: tuple[Change, ...] = ()
     kind = plan_kind(campaign)
     if kind is None:
-        planned = plan(campaign, campaign.seed or 0, sites)
+        planned = plan_campaign(campaign, campaign.seed or 0, sites)
         if campaign.feature_load is not None:  # its feature's checks look at what it needs
             round_changes = {change for round_ in planned.rounds for change in round_.changes}
             return _Planned(changes=frozenset(round_changes.union(planned.changes)))

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from linewatt.analysis.power.order import Shown
 from linewatt.campaign.campaign import Campaign, PowerSource
-from linewatt.campaign.planning.programs import ALLOW, Program
+from linewatt.campaign.planning.programs import ALLOW_COMMANDS, Program
 from linewatt.engine.live.meters import plausible
 from linewatt.engine.live.secrets import Passwords
 from linewatt.engine.live.sensor_feed import SensorFeed
@@ -88,7 +88,9 @@ async def _stream_once(host: Host, name: str, source: PowerSource, allow_command
     spec = host.spec
     if isinstance(source.cfg, CommandConfig) and not allow_commands:
         program_words = Program(name, spec.name, tuple(source.cfg.argv), source.cfg.root).words
-        return _unasked(spec.name, name, source, f"{program_words}, which check does only with {ALLOW}")
+        return _unasked(
+            spec.name, name, source, f"{program_words}, which check does only with {ALLOW_COMMANDS}"
+        )
     driver = POWER[source.driver](source.cfg)
     feed = SensorFeed(spec.name, driver, source.cfg, name, essential=False)
     limit_s = FIRST_LIMIT_S + source.cfg.interval_s

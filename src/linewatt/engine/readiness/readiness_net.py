@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from linewatt.campaign.entries.networks import BARE
+from linewatt.campaign.entries.networks import BARE_NETWORK
 from linewatt.engine.live.line_rate import lanes_bps as lanes_bps
 from linewatt.engine.readiness.readiness import Check, HostAnswer, PathAnswer, PortAnswer, Status, TakenPort
 from linewatt.errors import InvalidInput
@@ -103,7 +103,7 @@ def large_frames(answer: HostAnswer) -> Iterator[Check]:
     mtu, wants = answer.fact("nic", "mtu"), answer.wants
     if mtu is None or "mtu" in wants.knobs:
         return
-    bare = dict.fromkeys((case.test, case.family) for case in wants.cases if case.network == BARE)
+    bare = dict.fromkeys((case.test, case.family) for case in wants.cases if case.network == BARE_NETWORK)
     for test, family in bare:
         try:
             payload_bytes(test, family, Framing(int(mtu)))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.factors import shown
+from linewatt.campaign.factors import host_as_set
 from linewatt.engine.live.feed import Feed, Reading
 from linewatt.engine.live.meters import MeterRecords
 from linewatt.engine.measuring import run_record
@@ -63,7 +63,7 @@ def _made(stored: Idle, folder: Path, campaign: Campaign) -> dict[str, Any]:
     window = Window(stored.window.start_s, stored.window.end_s)
     return {
         name: host_values(
-            shown(campaign.hosts[name], (stored.setting or {}).items(), campaign.server_host),
+            host_as_set(campaign.hosts[name], (stored.setting or {}).items(), campaign.server_host),
             readings[name],
             window,
             values.look,

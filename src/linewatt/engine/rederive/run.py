@@ -65,7 +65,7 @@ def rederive(result: read.Result) -> Rederived:
         )
     if result.is_soak:
         raise InvalidInput(f"{result.id}: is a soak, whose figures are computed again whenever it is shown")
-    campaign = stored.from_dict(result.manifest.asked.written)
+    campaign = stored.campaign_from_dict(result.manifest.asked.written)
     trials = _each(result, campaign, read.trial_dirs(result.path))
     return Rederived(result, trials, tuple(idle_again(result.path, campaign)))
 
@@ -84,7 +84,7 @@ def settle(path: Path) -> tuple[int, ...]:
     ):  # of a part before, which the next such folder must have, too
         rederived = rederive(result)
     else:
-        campaign = stored.from_dict(result.manifest.asked.written)
+        campaign = stored.campaign_from_dict(result.manifest.asked.written)
         folders = [folder for folder in read.trial_dirs(path) if int(folder.name) in refuted]
         rederived = Rederived(result, _each(result, campaign, folders))
     write(rederived)

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 
 from linewatt.core.feature import feature_knobs
 from linewatt.hosts.journal.journal import Entry
-from linewatt.network.description import KNOB as NETWORK_KNOB
-from linewatt.network.items import parse_key
-from linewatt.network.nmstatectl import KNOB as NMSTATE_KNOB
-from linewatt.network.registry import KNOBS as NETWORK
+from linewatt.network.description import NETWORK_KNOB as NETWORK_KNOB
+from linewatt.network.items import parse_network_key
+from linewatt.network.nmstatectl import NMSTATE_KNOB as NMSTATE_KNOB
+from linewatt.network.registry import NETWORK_KNOBS as NETWORK
 from linewatt.tuning.base import Knob
 from linewatt.tuning.cpu.min_perf import MinPerf
 from linewatt.tuning.registry import KNOBS as TUNING
@@ -57,7 +57,7 @@ def without_lro(entry: Entry, interfaces: Iterable[str]) -> Iterator[str]:
     go further (net/core/dev.c, netdev_sync_lower_features and dev_disable_lro). ``interfaces`` are those of a
     host's data, where an entry does not say on which it stands.
     """
-    keys = [parse_key(word) for word in entry.target.split()] if entry.knob == NETWORK_KNOB else []
+    keys = [parse_network_key(word) for word in entry.target.split()] if entry.knob == NETWORK_KNOB else []
     if any(key.kind in ("link", "master") for key in keys):
         yield from dict.fromkeys(key.interface for key in keys if key.kind == "need")
     elif entry.knob == NMSTATE_KNOB or (entry.knob == "sysctl" and _FORWARDS.fullmatch(entry.target)):

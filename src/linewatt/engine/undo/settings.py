@@ -21,8 +21,8 @@ from linewatt.errors import ChangeError, HostError
 from linewatt.hosts.base import Host
 from linewatt.hosts.batch import Short
 from linewatt.hosts.journal.journal import Entry, Journal
-from linewatt.network.description import KNOB as NETWORK
-from linewatt.network.knob import carrying
+from linewatt.network.description import NETWORK_KNOB as NETWORK
+from linewatt.network.knob import interfaces_with_addresses
 from linewatt.tuning import apply
 from linewatt.tuning.base import Change, Knob
 from linewatt.tuning.commands import HOST
@@ -309,7 +309,7 @@ class Settings:
             if entry.knob in _RESETS_LINK:
                 links |= {(entry.host, name) for name in self._hosts[entry.host].spec.interfaces}
             if entry.knob == NETWORK:
-                links |= {(entry.host, name) for name in carrying(text)}
+                links |= {(entry.host, name) for name in interfaces_with_addresses(text)}
         return links
 
     async def _each(self, work: Iterable[Awaitable[None]]) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 import typer
 
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.plan import plan
+from linewatt.campaign.planning.plan import plan_campaign
 from linewatt.campaign.planning.programs import refuse_listed
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.cli.execution import can_be_stored, execute
 from linewatt.cli.output import print_json, put, say
 from linewatt.errors import InvalidInput, StoreError
@@ -77,13 +77,13 @@ def _run(
     file: Path, hosts: Path | None, results: Path, pair_options: _Asked, wait: bool, allow_commands: bool
 ) -> tuple[Result, Pair]:
     """Run the file's staircase. Raises InvalidInput before any host is touched."""
-    full_campaign = load(file, hosts, will_connect=True)
+    full_campaign = load_campaign(file, hosts, will_connect=True)
     pair = _pair(_sources_in(full_campaign), pair_options, str(file))
-    campaign = load(file, hosts, will_connect=True, edit=lambda value: staircase(value, pair.host))
+    campaign = load_campaign(file, hosts, will_connect=True, edit=lambda value: staircase(value, pair.host))
     if not allow_commands:
         refuse_listed(campaign)
     can_be_stored(results)
-    planned = plan(campaign, 0)
+    planned = plan_campaign(campaign, 0)
     say(
         f"{pair.meter} against {pair.reference} of {pair.host}: {len(list(planned.trials))} trials of "
         f"{format_seconds(campaign.load_s)}, up and down {len(campaign.load_levels)} levels of "

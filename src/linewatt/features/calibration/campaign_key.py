@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from linewatt.campaign.campaign import PowerSource, power_config
 from linewatt.campaign.entries.schema import CampaignFile, HostEntry
 from linewatt.campaign.reading.checks import Finding
-from linewatt.campaign.reading.named_files import resolve
+from linewatt.campaign.reading.named_files import resolve_path
 from linewatt.document import file_problem, read_text
 from linewatt.errors import InvalidInput, LinewattError
 from linewatt.features.calibration.documents import Calibration, CalibrationUsed
@@ -56,7 +56,7 @@ def calibration_of(host: str, entry: HostEntry, source: str, base: Path) -> Cali
     """By what a source is corrected whose key ``calibration`` is written. Raises InvalidInput."""
     settings = entry.power[source].model_dump(mode="json", exclude_unset=True)
     named = settings.pop("calibration")
-    path = resolve(base, named).absolute()
+    path = resolve_path(base, named).absolute()
     result = path if path.is_dir() else path.parent
     matches = [pair for pair in _files(path) if (pair[1].host, pair[1].meter.source) == (host, source)]
     if not matches:

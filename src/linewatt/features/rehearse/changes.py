@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.plan import plan
-from linewatt.campaign.reading.sites import site
+from linewatt.campaign.planning.plan import plan_campaign
+from linewatt.campaign.reading.sites import site_of_host
 from linewatt.engine import events
 from linewatt.engine.live.secrets import passwords
 from linewatt.engine.live.session import Connector, Session, read_facts
@@ -89,8 +89,8 @@ async def rehearse_changes(campaign: Campaign, state: Path, say: events.OnEvent)
     try:
         await session.connect(lambda text: say(events.Phase(text)))
         await session.learn()
-        sites = {name: site(spec, session.facts[name], None) for name, spec in campaign.hosts.items()}
-        planned = plan(campaign, campaign.seed or 0, sites)
+        sites = {name: site_of_host(spec, session.facts[name], None) for name, spec in campaign.hosts.items()}
+        planned = plan_campaign(campaign, campaign.seed or 0, sites)
         changes = list(dict.fromkeys((*planned.changes, *planned.every_change)))
         journal = Journal(journal_path(state, NAME), create=True)
         journal.begin(campaign.hosts.values())

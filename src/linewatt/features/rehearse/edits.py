@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from linewatt.campaign.entries.networks import BARE, name_of
+from linewatt.campaign.entries.networks import BARE_NETWORK, network_name
 from linewatt.document import read_yaml
 from linewatt.errors import InvalidInput
 from linewatt.units import parse_rate
@@ -93,9 +93,9 @@ def on_guests(value: Value, base: Path, guests: Guests) -> Value:
 
 
 def _network(entry: Any, base: Path, guests: Guests) -> Any:
-    if entry == BARE:
+    if entry == BARE_NETWORK:
         return entry
-    network = entry if isinstance(entry, dict) else {"name": name_of(entry), "file": entry}
+    network = entry if isinstance(entry, dict) else {"name": network_name(entry), "file": entry}
     if "files" in network:
         documents = {host: read_yaml(base / path).value for host, path in network["files"].items()}
     elif "file" in network:

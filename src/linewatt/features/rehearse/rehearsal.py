@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.plan import plan
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.planning.plan import plan_campaign
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.cli.output import say
 from linewatt.cli.progress import chosen
 from linewatt.cli.signals import until_done
@@ -49,7 +49,7 @@ def rehearsal_of(file: Path, hosts: Path | None, stored: Path | None, *, connect
     What the hosts are like is read from the result ``stored``, or asked of them if ``connect``. Raises
     InvalidInput, LabError.
     """
-    campaign = load(file, hosts, edit=changes_of)
+    campaign = load_campaign(file, hosts, edit=changes_of)
     facts_by_host = _read_facts(campaign, stored, connect=connect)
     kvm = labs.has_kvm()
     shapes = _shapes(campaign, facts_by_host, kvm=kvm)
@@ -143,7 +143,7 @@ def _rehearse_on_guests(
     inventory.write_text(json.dumps(_inventory_of_guests(lab, campaign)))
 
     def edited(cut: Edit) -> Campaign:
-        return load(file, inventory, edit=lambda value: cut(on_guests(value, file.parent, guests)))
+        return load_campaign(file, inventory, edit=lambda value: cut(on_guests(value, file.parent, guests)))
 
     rehearsed = until_done(rehearse_changes(edited(changes_of), scratch / "state", report))
     try:
@@ -155,7 +155,9 @@ def _rehearse_on_guests(
 
 def _run_loads(loads: Campaign, scratch: Path) -> Ended:
     with chosen(False, passing=True) as progress:
-        run = CampaignRun(loads, plan(loads, 0), Places(scratch / "results", scratch / "state"), progress)
+        run = CampaignRun(
+            loads, plan_campaign(loads, 0), Places(scratch / "results", scratch / "state"), progress
+        )
         return until_done(run.start())
 
 

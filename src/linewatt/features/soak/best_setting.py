@@ -21,7 +21,7 @@ def with_best(campaign: Campaign, best: BestOf) -> Campaign:
     Raises InvalidInput for a level that a soak, or what the file says of its hosts and load, cannot have.
     """
     setting = tuple((name, level) for name, level in best.setting or () if name not in best.by_hand)
-    of_hosts = {name: level for name, level in setting if factors.of_hosts(name)}
+    of_hosts = {name: level for name, level in setting if factors.is_setting_of_hosts(name)}
     for name, level in setting:
         _check(campaign, name, level, best.result)
     together = {**campaign.settings, **of_hosts}
@@ -29,7 +29,7 @@ def with_best(campaign: Campaign, best: BestOf) -> Campaign:
         raise InvalidInput(_line(best.result, factors.MOVES_AWAY))
     campaign = _with_load(campaign, setting, best.result)
     hosts = {
-        name: factors.shown(spec, of_hosts.items(), campaign.server_host)
+        name: factors.host_as_set(spec, of_hosts.items(), campaign.server_host)
         for name, spec in campaign.hosts.items()
     }
     return replace(
@@ -54,14 +54,14 @@ def _check(campaign: Campaign, name: str, level: str, result: str) -> None:
     """Check a level that is not of a load. Raises InvalidInput."""
     if load_of_factor(name) is not None:
         return
-    if not factors.of_hosts(name):
+    if not factors.is_setting_of_hosts(name):
         raise InvalidInput(_line(result, f"{name}={level} is of tests, and a soak sets it in none"))
     existing = campaign.settings.get(name)
     if existing is not None and existing != level:
         text = f"{name}={level}, and settings have {existing}; take {name} out of settings"
         raise InvalidInput(_line(result, text))
     for spec in campaign.hosts.values() if name == NAME and level != ALL else ():
-        if not factors.at_host([(name, level)], spec.name, campaign.server_host):
+        if not factors.setting_at_host([(name, level)], spec.name, campaign.server_host):
             continue
         if spec.lab is not None and spec.cpus:
             raise InvalidInput(_line(result, f"{name}={level} would take CPUs from the machine of a lab"))

@@ -20,7 +20,7 @@ from linewatt.analysis.comparison.effects import (
 )
 from linewatt.analysis.findings import gather_findings
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.feature_keys import stored_values
+from linewatt.campaign.feature_keys import stored_feature_values
 from linewatt.campaign.feature_load import planning_of
 from linewatt.core.feature import feature_loads
 from linewatt.errors import InvalidInput, StoreError
@@ -159,7 +159,7 @@ def _apart(campaign: Campaign, result: read.Result, setting: Setting) -> Iterato
             continue
         if campaign.tests:
             yield f"the experiment had one kind of load, and this soak has {load.name} and tests at once"
-        stored = stored_values({load.name: experiment.written.get(load.name)}).get(load.name)
+        stored = stored_feature_values({load.name: experiment.written.get(load.name)}).get(load.name)
         if stored is not None:
             before, after = (planning_of(load).described(side, setting) for side in (stored, value))
             yield from _differing(f"{load.name} differ", before, after)

@@ -11,8 +11,8 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning.document import plan_keys
 from linewatt.campaign.planning.layout import Layout
 from linewatt.campaign.planning.places import Places, Site
-from linewatt.campaign.planning.plain import as_dict as plan_dict
-from linewatt.campaign.planning.plan import Plan, Round, plan
+from linewatt.campaign.planning.plain import plan_as_dict as plan_dict
+from linewatt.campaign.planning.plan import Plan, Round, plan_campaign
 from linewatt.declare import Keys, listing, maybe, record, version
 from linewatt.errors import InvalidInput
 from linewatt.features.soak.model import BestOf, Soak, best_of_in, soak_in
@@ -53,14 +53,15 @@ class SoakPlan:
 
 
 def plan_soak(campaign: Campaign, sites: Mapping[str, Site] | None = None) -> SoakPlan:
-    """The plan of a campaign with ``soak``; ``sites`` as for :func:`~linewatt.campaign.planning.plan.plan`.
+    """The plan of a campaign with ``soak``.
 
-    Raises InvalidInput for a campaign without, and as that does.
+    ``sites`` as for :func:`~linewatt.campaign.planning.plan.plan_campaign`. Raises InvalidInput for a
+    campaign without, and as that does.
     """
     soak = soak_in(campaign)
     if soak is None:
         raise InvalidInput(f"{campaign.name}: has no soak")
-    segments = plan(_segments(campaign, soak), SEED, sites) if campaign.tests else None
+    segments = plan_campaign(_segments(campaign, soak), SEED, sites) if campaign.tests else None
     layout = Layout(campaign, Places(campaign, sites or {}), (campaign.first_port, campaign.first_port))
     network = campaign.networks[0]
     changes = tuple(change for name in campaign.hosts for change in layout.throughout(name, network))

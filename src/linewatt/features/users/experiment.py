@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 
-from linewatt.campaign.campaign import PLACEMENT
-from linewatt.campaign.design import settings
-from linewatt.campaign.entries.networks import BARE
-from linewatt.campaign.entries.schema import CampaignFile, levels_of
-from linewatt.campaign.factors import ZEROCOPY
+from linewatt.campaign.campaign import PLACEMENT_FACTOR
+from linewatt.campaign.design import settings_of_design
+from linewatt.campaign.entries.networks import BARE_NETWORK
+from linewatt.campaign.entries.schema import CampaignFile, levels_of_factors
+from linewatt.campaign.factors import ZEROCOPY_FACTOR
 from linewatt.document import AboutKey, KeyPath
 from linewatt.errors import LinewattError
 from linewatt.features.users.entries import ServerEntry, UsersEntry, check_users, groups_of
@@ -32,7 +32,7 @@ def check_experiment(
         yield ("soak",), AboutKey(text)
         return
     yield from _of_tests(entry)
-    if entry.networks != (BARE,):
+    if entry.networks != (BARE_NETWORK,):
         yield ("networks",), "an experiment on users has bare interfaces; take it out"
     yield from check_users(users, host_names)
     if isinstance(users.server, ServerEntry):
@@ -46,7 +46,7 @@ def _of_tests(entry: CampaignFile) -> Iterator[tuple[KeyPath, str]]:
         if name in entry.model_fields_set:
             yield (name,), "is of tests between pairs, and users are the load of these trials; take it out"
     for name in entry.factors:
-        if name in (PLACEMENT, ZEROCOPY) or of_prefix(name):
+        if name in (PLACEMENT_FACTOR, ZEROCOPY_FACTOR) or of_prefix(name):
             text = f"is of the processes of a load; users have {PREFIX}<key>, and hosts every knob"
             yield ("factors", name), text
 
@@ -68,15 +68,17 @@ def _beginnings(entry: CampaignFile, users: UsersEntry) -> Iterator[tuple[str, f
     """Every start with every spread that is run: a fraction has each two levels of two factors together."""
     design = entry.design if entry.design == "one-at-a-time" else "full"
     start_levels = {
-        name: factor_levels for name, factor_levels in levels_of(entry).items() if name in (START, SPREAD)
+        name: factor_levels
+        for name, factor_levels in levels_of_factors(entry).items()
+        if name in (START, SPREAD)
     }
-    for setting in settings(start_levels, design):
+    for setting in settings_of_design(start_levels, design):
         with suppress(LinewattError):  # told by check_factors
             levels = {name: value_of(name, level) for name, level in setting}
             yield levels.get(START, users.start), levels.get(SPREAD, users.spread)
 
 
 def _values(entry: CampaignFile, name: str) -> Iterator[float]:
-    for level in levels_of(entry).get(name, ()):
+    for level in levels_of_factors(entry).get(name, ()):
         with suppress(LinewattError):  # told by check_factors
             yield value_of(name, level)

@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.cli.output import print_json, put, say
 from linewatt.errors import InvalidInput
 from linewatt.features.users import prepare as engine
@@ -35,7 +35,7 @@ def prepare_clients(
 
     if remove and wheelhouse is not None:
         raise InvalidInput("--remove needs no --wheelhouse; leave one out")
-    campaign = load(file, hosts, will_connect=True)
+    campaign = load_campaign(file, hosts, will_connect=True)
     users = users_in(campaign)
     if users is None:
         raise InvalidInput(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from linewatt.errors import InvalidInput
 from linewatt.hosts.facts.read import Facts, further_nics
-from linewatt.placement.sysfs import from_facts
+from linewatt.placement.sysfs import topology_of_facts
 from linewatt.placement.topology import Topology
 from linewatt.records import Host, PlaceLine
 from linewatt.report.machine.boxes import CpuCell, Mark, NodeBox, boxes, legend
@@ -101,7 +101,7 @@ def topology_of(facts: Facts, nic: str) -> Topology | None:
     if not cpu_facts.get("online") or "cores" not in cpu_facts:
         return None
     try:
-        return from_facts(facts, nic)
+        return topology_of_facts(facts, nic)
     except (InvalidInput, ValueError, TypeError):  # a damaged manifest: the rest of the report still stands
         return None
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from tests.unit.conftest import Run
 
-from linewatt.campaign.planning.plan import plan
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.planning.plan import plan_campaign
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.errors import InvalidInput
 from linewatt.features.calibration.staircase import LEVELS, staircase
 
@@ -31,7 +31,7 @@ FILE: dict[str, Any] = {
 def wholly(value: dict[str, Any], tmp_path: Path) -> Any:
     path = tmp_path / "campaign.yaml"
     path.write_text(json.dumps(value))
-    return load(path, edit=lambda found: staircase(found, "h2"))
+    return load_campaign(path, edit=lambda found: staircase(found, "h2"))
 
 
 def test_a_file_of_many_cases_becomes_one_load_up_and_down(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_a_file_of_many_cases_becomes_one_load_up_and_down(tmp_path: Path) -> No
     campaign = wholly(many, tmp_path)
     assert campaign.pairs == (("h2", "h1"),)
     assert [(one.test, one.instances, one.rate_bps) for one in campaign.tests] == [("udp-1500", (2,), None)]
-    levels = [one.case.load_level for one in plan(campaign, 0).trials]
+    levels = [one.case.load_level for one in plan_campaign(campaign, 0).trials]
     up = [level / 100 for level in LEVELS]
     assert levels == [None, None, *up, *reversed(up)]
 

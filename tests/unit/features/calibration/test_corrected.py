@@ -24,7 +24,7 @@ from tests.wiring import told
 from linewatt.analysis.power.totals import Total, power_of_system
 from linewatt.campaign import stored as stored_campaign
 from linewatt.campaign.campaign import Campaign, feature_values_of
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.engine.rederive import run as again
 from linewatt.engine.rounds import RoundRunner
 from linewatt.errors import InvalidInput
@@ -241,20 +241,20 @@ def campaign_file(tmp_path: Path, **changes: Any) -> Path:
 
 
 def test_a_campaign_keeps_all_of_the_calibration_it_names(calibrated: Path, tmp_path: Path) -> None:
-    campaign = load(campaign_file(tmp_path, calibration=f"results/{calibrated.name}"))
+    campaign = load_campaign(campaign_file(tmp_path, calibration=f"results/{calibrated.name}"))
     used = calibrations_of(campaign)["h2", "bmc"]
     assert (used.result, used.file) == (calibrated.name, "calibration.json")
     assert used.calibration == calibrations(calibrated)[0]
-    written = json.loads(json.dumps(stored_campaign.as_dict(campaign)))
-    assert calibrations_of(stored_campaign.from_dict(written)) == calibrations_of(campaign)
-    again = load(campaign_file(tmp_path, calibration=str(calibrated / "calibration.json")))
+    written = json.loads(json.dumps(stored_campaign.campaign_as_dict(campaign)))
+    assert calibrations_of(stored_campaign.campaign_from_dict(written)) == calibrations_of(campaign)
+    again = load_campaign(campaign_file(tmp_path, calibration=str(calibrated / "calibration.json")))
     assert calibrations_of(again) == calibrations_of(campaign)
 
 
 @pytest.fixture
 def using(calibrated: Path, tmp_path: Path) -> Path:
     """A result whose campaign names a calibration of its meter."""
-    used = calibrations_of(load(campaign_file(tmp_path, calibration=str(calibrated))))["h2", "bmc"]
+    used = calibrations_of(load_campaign(campaign_file(tmp_path, calibration=str(calibrated))))["h2", "bmc"]
     path = Path(shutil.copytree(calibrated, calibrated.parent / "20260102-000000-using"))
     (path / "calibration.json").unlink()
     manifest = json.loads((path / "manifest.json").read_text())
@@ -355,10 +355,10 @@ def test_another_meter_by_the_same_name_is_refused(calibrated: Path, tmp_path: P
     manifest["campaign"]["power"]["h2"]["bmc"] = METERS | {"max_w": 200}
     (calibrated / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(InvalidInput, match=r"of another meter: max_w of bmc was 200\.0, and is 180\.0"):
-        load(campaign_file(tmp_path, calibration=str(calibrated)))
+        load_campaign(campaign_file(tmp_path, calibration=str(calibrated)))
     (calibrated / "manifest.json").unlink()
     with pytest.raises(InvalidInput, match="nothing tells which meter was calibrated"):
-        load(campaign_file(tmp_path, calibration=str(calibrated)))
+        load_campaign(campaign_file(tmp_path, calibration=str(calibrated)))
 
 
 def test_codes_are_those_that_are_taken_back() -> None:
@@ -400,7 +400,7 @@ def test_a_trial_made_again_is_corrected_by_the_calibration_in_its_result(tmp_pa
 def test_a_trial_is_stored_with_both_figures(tmp_path: Path) -> None:
     path = fresh(tmp_path, [HEALTHY["udp"]])
     used, _ = with_calibration(path)
-    campaign = stored_campaign.from_dict(read.load_result(path).manifest.asked.written)
+    campaign = stored_campaign.campaign_from_dict(read.load_result(path).manifest.asked.written)
     given = told(HEALTHY["udp"])
     stage = SimpleNamespace(
         meters=SimpleNamespace(

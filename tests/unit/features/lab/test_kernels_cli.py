@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.unit.conftest import Run
 
-from linewatt.campaign.planning.plan import plan
+from linewatt.campaign.planning.plan import plan_campaign
 from linewatt.features.lab.commands import kernels_action
 
 
@@ -72,7 +72,7 @@ def test_the_campaign_that_is_shipped_alternates_between_kernels(tmp_path: Path)
     inventory = tmp_path / "inventory.yaml"
     hosts = "".join(f"    h{n}: {{ansible_host: 198.18.0.{n}, linewatt_data: data0}}\n" for n in (1, 2, 3))
     inventory.write_text(f"all:\n  hosts:\n{hosts}")
-    planned = plan(kernels_action._load_campaign(None, ["h2", "h3"], inventory), 0)
+    planned = plan_campaign(kernels_action._load_campaign(None, ["h2", "h3"], inventory), 0)
     receivers = [trial.case.receiver for one in planned.rounds for trial in one.trials]
     assert receivers.count("h2") == receivers.count("h3") == 12
     first_half = receivers[: len(receivers) // 2]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.features.lab import recipe
 from linewatt.features.lab.api import LabRequest
 from linewatt.features.lab.layout import lay_out
@@ -105,11 +105,11 @@ def test_the_inventory_names_bmcs_as_a_campaign_wants_them(tmp_path: Path) -> No
     path = tmp_path / "inventory.yaml"
     path.write_text(recipe.inventory(LAYOUT, PLACE, PLACE / "bmc.password"))
     (tmp_path / "c.yaml").write_text('name: n\nhosts: inventory.yaml\npairs: ["h1 -> h2"]\ntests: [tcp]\n')
-    campaign = load(tmp_path / "c.yaml")
+    campaign = load_campaign(tmp_path / "c.yaml")
     source = campaign.power["h2"]["bmc"]
     assert source.driver == "ipmi"
     assert source.cfg.simulated
     assert source.cfg.model_dump()["address"] == "198.18.7.2"
     assert source.cfg.model_dump()["password_file"] == str(PLACE / "bmc.password")
     path.write_text(recipe.inventory(LAYOUT, PLACE))
-    assert load(tmp_path / "c.yaml").power["h2"] == {}
+    assert load_campaign(tmp_path / "c.yaml").power["h2"] == {}

@@ -17,9 +17,9 @@ from tests.compare_factories import runs
 from tests.report_factories import stored as kept_result
 from tests.unit.conftest import Run
 
-from linewatt.campaign.planning.plan import plan
-from linewatt.campaign.reading.file import load
-from linewatt.campaign.stored import as_dict, from_dict
+from linewatt.campaign.planning.plan import plan_campaign
+from linewatt.campaign.reading.file import load_campaign
+from linewatt.campaign.stored import campaign_as_dict, campaign_from_dict
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.features.profiles import store
 from linewatt.features.profiles.analysis.counters import bits_per_cycle, cycles_per_packet, place_counters
@@ -336,9 +336,9 @@ def campaign(tmp_path: Path, more: str = "") -> Path:
 
 
 def test_a_campaign_with_profiles_has_one_more_trial_a_case_beside_those_it_measures(tmp_path: Path) -> None:
-    read_ = load(campaign(tmp_path))
-    planned = plan(read_, 0)
-    plain = plan(replace(read_, feature_values={}), 0)
+    read_ = load_campaign(campaign(tmp_path))
+    planned = plan_campaign(read_, 0)
+    plain = plan_campaign(replace(read_, feature_values={}), 0)
     of_profiles = planned.further["profiles"]
     assert [one.trials[0].case.test for one in of_profiles] == ["tcp", "udp-1500"]
     assert planned.rounds == plain.rounds
@@ -349,9 +349,9 @@ def test_a_campaign_with_profiles_has_one_more_trial_a_case_beside_those_it_meas
         "app + irq": (0,),
     }
     assert places(of_profiles[0].trials[0], "b", (0, 1, 2)) == {"host": (0, 1, 2)}
-    assert as_dict(read_)["profile"] is True
-    assert from_dict(as_dict(read_)).feature_values == {"profile": True}
-    assert "profile" not in as_dict(replace(read_, feature_values={}))
+    assert campaign_as_dict(read_)["profile"] is True
+    assert campaign_from_dict(campaign_as_dict(read_)).feature_values == {"profile": True}
+    assert "profile" not in campaign_as_dict(replace(read_, feature_values={}))
 
 
 @pytest.mark.parametrize(
@@ -363,13 +363,13 @@ def test_a_profile_of_what_has_no_cases_is_refused(tmp_path: Path, more: str, wh
     gone = "profile: true\n" if "maybe" in more else "trials: 2\n"
     path.write_text(path.read_text().replace(gone, ""))
     with pytest.raises(InvalidInput, match=why):
-        load(path)
+        load_campaign(path)
 
 
 def test_what_is_searched_has_no_profile_and_the_plan_says_so(tmp_path: Path) -> None:
     path = campaign(tmp_path)
     path.write_text(path.read_text().replace("udp-1500", "{test: udp-1500, rate: auto}"))
-    planned = plan(load(path), 0)
+    planned = plan_campaign(load_campaign(path), 0)
     assert [one.trials[0].case.test for one in planned.further["profiles"]] == ["tcp"]
     assert any("profile: 1 case has none" in note for note in planned.notes)
 

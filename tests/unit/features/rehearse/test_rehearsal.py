@@ -12,7 +12,7 @@ import pytest
 from tests.report_factories import host, result, stored, trial
 from tests.unit.conftest import Run
 
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.engine.events import Ended
 from linewatt.errors import InvalidInput
 from linewatt.features.lab.guests.shape import Shape, shape_of
@@ -307,6 +307,6 @@ def test_hosts_that_cannot_be_asked_are_told_with_the_reason(tmp_path: Path) -> 
     path.write_text(
         FILE.replace("192.0.2.11", "127.0.0.1, port: 1").replace("192.0.2.10", "127.0.0.1, port: 2")
     )
-    told = asyncio.run(facts_of(load(path)))
+    told = asyncio.run(facts_of(load_campaign(path)))
     assert list(told) == ["gen", "dut"]
     assert all(isinstance(why, Missing) and "127.0.0.1" in why.reason for why in told.values())

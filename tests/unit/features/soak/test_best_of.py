@@ -17,7 +17,7 @@ from tests.soak_pairs import soak as soak_result
 
 from linewatt.campaign import stored as campaigns
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.errors import InvalidInput
 from linewatt.features.soak.best_setting_lookup import resolved
 from linewatt.features.soak.model import best_of_in
@@ -54,7 +54,7 @@ def soak(tmp_path: Path, **keys: Any) -> Campaign:
     file = tmp_path / "soak.yaml"
     document = {"name": "s", "hosts": HOSTS, "soak": "1h", "best_of": EXPERIMENT, "users": USERS, **keys}
     file.write_text(json.dumps(document))
-    return load(file)
+    return load_campaign(file)
 
 
 def test_what_was_best_stands_in_place_of_what_the_file_says(tmp_path: Path) -> None:
@@ -79,13 +79,13 @@ def test_what_was_best_stands_in_place_of_what_the_file_says(tmp_path: Path) -> 
 def test_it_is_stored_and_needs_the_experiment_no_more(tmp_path: Path) -> None:
     experiment(tmp_path / "r", large_is_faster)
     found = resolved(soak(tmp_path), tmp_path / "r")
-    written = json.loads(json.dumps(campaigns.as_dict(found)))
-    again = campaigns.from_dict(written)
+    written = json.loads(json.dumps(campaigns.campaign_as_dict(found)))
+    again = campaigns.campaign_from_dict(written)
     assert json.loads(json.dumps(as_dict(plan_soak(again)))) == json.loads(
         json.dumps(as_dict(plan_soak(found)))
     )
     later = resolved(soak(tmp_path), tmp_path / "gone", written["best_of"])
-    assert campaigns.differences(written, later) == []
+    assert campaigns.differences_from_stored(written, later) == []
 
 
 def test_a_base_that_all_others_are_slower_than_is_the_best(tmp_path: Path) -> None:
@@ -174,7 +174,9 @@ def test_cpus_that_a_host_names_are_not_switched_off(tmp_path: Path) -> None:
 def test_what_is_not_as_in_the_experiment_is_said(tmp_path: Path) -> None:
     label = {"label": ["old", "new"], "fact": "kernel.release"}
     factors = {SIZE: ("20k", "1M"), "kernel": ("old", "new")}
-    then = json.loads(json.dumps(campaigns.as_dict(soak(tmp_path, users={**USERS, "think": "2s"}))))["users"]
+    then = json.loads(json.dumps(campaigns.campaign_as_dict(soak(tmp_path, users={**USERS, "think": "2s"}))))[
+        "users"
+    ]
     experiment(
         tmp_path / "r",
         lambda levels: large_is_faster(levels) * (1.5 if levels.get("kernel") == "new" else 1.0),
@@ -186,8 +188,11 @@ def test_what_is_not_as_in_the_experiment_is_said(tmp_path: Path) -> None:
     best = best_of_in(found)
     assert best is not None
     assert "kernel" not in found.settings
-    written = json.loads(json.dumps(campaigns.as_dict(found)))
-    assert campaigns.differences(written, resolved(soak(tmp_path), tmp_path, written["best_of"])) == []
+    written = json.loads(json.dumps(campaigns.campaign_as_dict(found)))
+    assert (
+        campaigns.differences_from_stored(written, resolved(soak(tmp_path), tmp_path, written["best_of"]))
+        == []
+    )
     assert tuple(one for one in best.notes if " differs in hosts " not in one) == (
         "kernel=new is set by hand",
         f"{EXPERIMENT} is not complete: its best setting is that of the trials there are",
@@ -311,7 +316,9 @@ def test_levels_that_never_ran_together_are_named_in_the_plan(tmp_path: Path) ->
 
 
 def test_what_else_separates_the_soak_from_its_experiment_is_said(tmp_path: Path) -> None:
-    then = json.loads(json.dumps(campaigns.as_dict(soak(tmp_path, users={**USERS, "folder": "/srv/disk"}))))
+    then = json.loads(
+        json.dumps(campaigns.campaign_as_dict(soak(tmp_path, users={**USERS, "folder": "/srv/disk"})))
+    )
     knob = "net.core.rmem_max"
     kept = {"users": then["users"], "settings": {"mtu": "9000"}, "sysctl": {knob: "1"}, "families": ["ipv6"]}
     experiment(tmp_path / "r", large_is_faster, campaign=kept)
@@ -356,7 +363,7 @@ def test_commands_refuse_and_print_it_without_touching_a_host(tmp_path: Path) ->
 def test_a_soak_with_the_best_setting_is_read_and_says_whose_it_is(tmp_path: Path) -> None:
     experiment(tmp_path / "r", large_is_faster)
     found = resolved(soak(tmp_path, users={**USERS, "vsftpd": {"one_process_model": "on"}}), tmp_path / "r")
-    written = json.loads(json.dumps(campaigns.as_dict(found)))
+    written = json.loads(json.dumps(campaigns.campaign_as_dict(found)))
 
     def with_best(manifest: dict[str, Any]) -> None:
         manifest["campaign"] |= {"best_of": written["best_of"]}

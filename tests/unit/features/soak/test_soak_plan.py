@@ -11,7 +11,7 @@ import pytest
 
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.errors import InvalidInput
 from linewatt.features.soak.plan import as_dict, plan_soak, said
 from linewatt.features.users.jobs import in_turn
@@ -24,7 +24,7 @@ USERS = {"server": "dut", "clients": ["c1", "c2"], "users": 4}
 def campaign(tmp_path: Path, **keys: Any) -> Campaign:
     file = tmp_path / "soak.yaml"
     file.write_text(json.dumps({"name": "s", "hosts": HOSTS, "soak": "1h", **keys}))
-    return load(file)
+    return load_campaign(file)
 
 
 def test_users_alone_have_no_segments_and_change_no_setting(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_hosts_of_pairs_and_users_take_part_and_no_others(tmp_path: Path) -> Non
 
 def test_a_plan_is_the_same_after_the_campaign_was_stored(tmp_path: Path) -> None:
     own = campaign(tmp_path, users={**USERS, "get": {"sigma": 1.5}}, pairs=["c1 -> dut"], tests=["tcp"])
-    again = stored.from_dict(json.loads(json.dumps(stored.as_dict(own))))
+    again = stored.campaign_from_dict(json.loads(json.dumps(stored.campaign_as_dict(own))))
     assert as_dict(plan_soak(again)) == as_dict(plan_soak(own))
 
 
@@ -98,7 +98,7 @@ def test_a_campaign_of_cases_is_no_soak(tmp_path: Path) -> None:
     file = tmp_path / "cases.yaml"
     file.write_text(json.dumps({"name": "s", "hosts": HOSTS, "pairs": ["c1 -> dut"], "tests": ["tcp"]}))
     with pytest.raises(InvalidInput, match="has no soak"):
-        plan_soak(load(file))
+        plan_soak(load_campaign(file))
 
 
 def test_users_are_even_over_groups_for_their_clients_come_in_turn() -> None:

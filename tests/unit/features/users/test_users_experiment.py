@@ -18,9 +18,9 @@ from tests import forked
 from linewatt.analysis.cases.flows import flow_trials
 from linewatt.campaign import factors, stored
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.plain import as_dict
-from linewatt.campaign.planning.plan import PlannedTrial, plan
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.planning.plain import plan_as_dict
+from linewatt.campaign.planning.plan import PlannedTrial, plan_campaign
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.engine.live.trial import LoadTime
 from linewatt.engine.live.trial_run import TrialRun, UsersReport, together
 from linewatt.engine.measuring import run_record
@@ -56,7 +56,7 @@ def document(**keys: Any) -> dict[str, Any]:
 def campaign(tmp_path: Path, **keys: Any) -> Campaign:
     file = tmp_path / "e.yaml"
     file.write_text(json.dumps(document(**keys)))
-    return load(file)
+    return load_campaign(file)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_every_factor_of_users_changes_them_and_is_no_setting_of_hosts(name: str
     changed = users_factors.applied(users, [(name, level), ("gro", "on")])
     assert changed != users
     assert users_factors.applied(changed, [(name, level)]) == changed
-    assert not factors.of_hosts(name)
+    assert not factors.is_setting_of_hosts(name)
 
 
 def test_options_of_the_server_are_added_to_those_of_the_file(tmp_path: Path) -> None:
@@ -192,7 +192,9 @@ def test_a_long_spread_that_no_ramped_setting_has_is_taken(keys: dict[str, Any],
 def test_a_plan_says_that_users_think_longer_than_the_window(
     keys: dict[str, Any], said: list[str], tmp_path: Path
 ) -> None:
-    told = [one for one in plan(campaign(tmp_path, **keys), 0).notes if one.startswith("users.think")]
+    told = [
+        one for one in plan_campaign(campaign(tmp_path, **keys), 0).notes if one.startswith("users.think")
+    ]
     assert len(told) == len(said)
     assert all(note.startswith(begins) for note, begins in zip(told, said, strict=True))
 
@@ -202,19 +204,19 @@ def test_factors_of_users_need_users(tmp_path: Path) -> None:
     tests = {"tests": ["tcp"], "pairs": ["c1 -> dut"], "factors": {SIZE: ["1k", "2k"]}}
     file.write_text(json.dumps({"name": "t", "hosts": HOSTS, **tests}))
     with pytest.raises(InvalidInput, match="is of users, and this campaign has none"):
-        load(file)
+        load_campaign(file)
 
 
 def test_an_experiment_is_the_same_once_it_was_stored(tmp_path: Path) -> None:
     one = campaign(tmp_path, factors={SIZE: ["20k", "1M"], "gro": ["on", "off"]}, design="full", trials=2)
-    again = stored.from_dict(json.loads(json.dumps(stored.as_dict(one))))
+    again = stored.campaign_from_dict(json.loads(json.dumps(stored.campaign_as_dict(one))))
     assert replace(again, sensors={}) == replace(one, sensors={})
-    assert as_dict(plan(again, 3)) == as_dict(plan(one, 3))
+    assert plan_as_dict(plan_campaign(again, 3)) == plan_as_dict(plan_campaign(one, 3))
 
 
 def test_each_setting_is_a_case_that_hosts_show_and_no_server_starts_ahead(tmp_path: Path) -> None:
     levels = {SIZE: ["20k", "1M"], "gro": ["on", "off"]}
-    planned = plan(campaign(tmp_path, factors=levels, design="full", trials=2), 0)
+    planned = plan_campaign(campaign(tmp_path, factors=levels, design="full", trials=2), 0)
     assert len(planned.cases) == 4
     assert not planned.ports_alternate
     assert {case.hosts for case in planned.cases} == {("c1", "dut")}
@@ -225,7 +227,7 @@ def test_each_setting_is_a_case_that_hosts_show_and_no_server_starts_ahead(tmp_p
 
 def test_cases_are_the_same_only_where_users_do_the_same(tmp_path: Path) -> None:
     def keys(**changes: Any) -> set[str]:
-        return {case.key for case in plan(campaign(tmp_path, **changes), 0).cases}
+        return {case.key for case in plan_campaign(campaign(tmp_path, **changes), 0).cases}
 
     assert keys() == keys(hosts={**HOSTS, "dut": {"address": "198.51.100.1", "data": "eth9"}})
     assert not keys() & keys(users={"think": "1s"})
@@ -239,14 +241,14 @@ def test_cases_are_the_same_only_where_users_do_the_same(tmp_path: Path) -> None
 def test_each_repetition_draws_anew_and_all_settings_in_it_alike(tmp_path: Path) -> None:
     """So runs are independent draws, and settings are compared under the same arrivals and choices."""
     one = campaign(tmp_path, trials=3, users={"arrival_rate": 5})
-    again = stored.from_dict(json.loads(json.dumps(stored.as_dict(one))))
+    again = stored.campaign_from_dict(json.loads(json.dumps(stored.campaign_as_dict(one))))
     other = campaign(tmp_path, trials=3, users={"arrival_rate": 5, "seed": 2})
     drawn: list[dict[int, set[tuple[float, ...]]]] = []
     for asked in (one, again, other):
         all_users = users_in(asked)
         assert all_users is not None
         own: dict[int, set[tuple[float, ...]]] = {}
-        for planned in plan(asked, 0).trials:
+        for planned in plan_campaign(asked, 0).trials:
             users = work.users_of_trial(all_users, planned)
             randomness = decisions.own_randomness(job_of(users), -1)
             due = tuple(itertools.islice(decisions.arrivals(5.0, randomness), 20))
@@ -270,7 +272,7 @@ def test_a_trial_runs_with_the_users_of_its_repetition(
 
     monkeypatch.setattr(work, "addresses", addresses)
     common = UsersAtWork(cast(Any, None), one, cast(Any, None), lambda event: None)
-    for planned in plan(one, 0).trials:
+    for planned in plan_campaign(one, 0).trials:
         assert asyncio.run(common.trial(planned, LoadTime(1.0, 1.0)).prepared()) == "far enough"
     assert len(begun) == 4
     assert len({users.seed for users in begun}) == 2
@@ -513,10 +515,10 @@ def test_an_open_loop_that_was_not_served_is_found_beyond_chance(rate: str, said
 def test_a_plan_says_that_an_open_loop_has_the_throughput_that_is_asked_for(
     keys: dict[str, Any], tmp_path: Path
 ) -> None:
-    told = [one for one in plan(campaign(tmp_path, **keys), 0).notes if "users.arrival_rate" in one]
+    told = [one for one in plan_campaign(campaign(tmp_path, **keys), 0).notes if "users.arrival_rate" in one]
     assert len(told) == 1
     assert "throughput is what is asked for" in told[0]
-    assert not any("users.arrival_rate:" in one for one in plan(campaign(tmp_path), 0).notes)
+    assert not any("users.arrival_rate:" in one for one in plan_campaign(campaign(tmp_path), 0).notes)
 
 
 def test_cases_of_users_are_named_without_instances() -> None:
@@ -529,7 +531,7 @@ def test_which_cpus_are_online_is_the_servers_and_other_knobs_are_of_all_hosts(
 ) -> None:
     """Else an effect would be of server and client at once."""
     found = campaign(tmp_path, **(keys or {"settings": {"cpus_online": "0-1", "gro": "off"}}))
-    planned = plan(found, 0)
+    planned = plan_campaign(found, 0)
     every = {
         (one.knob, one.host, one.value) for round_ in planned.rounds for one in planned.changes_in(round_)
     }

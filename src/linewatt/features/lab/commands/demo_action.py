@@ -7,8 +7,8 @@ from pathlib import Path
 
 import typer
 
-from linewatt.campaign.planning.plan import plan
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.planning.plan import plan_campaign
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.cli.commands.report import report
 from linewatt.cli.commands.show import show
 from linewatt.cli.execution import execute
@@ -26,9 +26,9 @@ def run_demo(*, file: Path | None, results: Path, output: Path | None, rate: str
     read_yaml(file or shipped_campaign())
     request = LabRequest(hosts=2, rate=rate)
     with own_lab("demo", request, f"two hosts on this machine, {rate} between them") as lab:
-        campaign = load(file or shipped_campaign(), lab.inventory)
+        campaign = load_campaign(file or shipped_campaign(), lab.inventory)
         ended, left_changed = execute(
-            campaign, plan(campaign, campaign.seed or 0), None, results, as_json=False
+            campaign, plan_campaign(campaign, campaign.seed or 0), None, results, as_json=False
         )
     if ended.done:
         put()

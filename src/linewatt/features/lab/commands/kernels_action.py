@@ -11,8 +11,8 @@ from pathlib import Path
 import typer
 
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.plan import plan
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.planning.plan import plan_campaign
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.cli.commands.compare import compare
 from linewatt.cli.execution import execute
 from linewatt.cli.output import can_be_made, put, say
@@ -49,7 +49,7 @@ def compare_kernels(  # noqa: PLR0913  one parameter an option
     request = lab.LabRequest(hosts=len(guests), rate=rate, guests=guests)
     with own_lab("kernels", request, summary) as built:
         campaign = _load_campaign(file, hosts, built.inventory)
-        planned = plan(campaign, campaign.seed or 0)
+        planned = plan_campaign(campaign, campaign.seed or 0)
         state = built.inventory.parent / "state"  # guests are gone at the end, and what was changed on them
         ended, left_changed = execute(campaign, planned, None, results, as_json=False, state=state)
     for host in hosts[1:] if ended.done else ():
@@ -89,4 +89,6 @@ def _check_campaign(file: Path | None, hosts: Sequence[str], *, ports: int) -> N
 
 def _load_campaign(file: Path | None, hosts: Sequence[str], inventory: Path) -> Campaign:
     pairs = [f"{_GENERATOR} -> {host}" for host in hosts]
-    return load(file or shipped_campaign(), inventory, edit=lambda document: {**document, "pairs": pairs})
+    return load_campaign(
+        file or shipped_campaign(), inventory, edit=lambda document: {**document, "pairs": pairs}
+    )

@@ -68,7 +68,7 @@ def experiment(result: Result) -> Experiment | None:
     groups = group_effects(result.trials, factors, named)
     of_cases = case_names([group.case for group in groups], with_test=True)
     names = {group: of_cases[group.case] for group in groups}
-    notes = [*design.words(factors, named), *_absent(groups, names)]
+    notes = [*design.design_words(factors, named), *_absent(groups, names)]
     return Experiment(groups, names, tuple(notes))
 
 
