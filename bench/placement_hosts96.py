@@ -24,7 +24,7 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning.plan import plan_campaign
 from linewatt.campaign.reading.file import load_campaign
 from linewatt.engine.live.readback import ReadBack, read_back
-from linewatt.engine.live.secrets import passwords
+from linewatt.engine.live.secrets import read_passwords
 from linewatt.engine.live.session import Session
 from linewatt.engine.undo.restore import undo_all
 from linewatt.engine.undo.settings import Settings
@@ -90,7 +90,7 @@ async def _measured(file: Path, directory: Path, repetitions: int) -> list[Row]:
 
 @asynccontextmanager
 async def _opened(campaign: Campaign) -> AsyncIterator[Session]:
-    session = Session(campaign, passwords(campaign))
+    session = Session(campaign, read_passwords(campaign))
     try:
         await session.open()
         yield session

@@ -22,7 +22,7 @@ from bench.rows import MeasurementFailed, Row, Target
 from linewatt.campaign.campaign import Campaign, PowerSource
 from linewatt.campaign.reading.file import load_campaign
 from linewatt.engine.live.meters import MeterFeed
-from linewatt.engine.live.secrets import passwords
+from linewatt.engine.live.secrets import read_passwords
 from linewatt.features.lab.api import Lab
 from linewatt.sensors.registry import POWER
 
@@ -58,7 +58,7 @@ def _campaign(own: Rig, lab: Lab) -> Campaign:
 
 def _source(campaign: Campaign, host: str) -> tuple[PowerSource, str | None]:
     (name,) = campaign.power[host]
-    return campaign.power[host][name], passwords(campaign)[host, name]
+    return campaign.power[host][name], read_passwords(campaign)[host, name]
 
 
 def _bmc_rows(campaign: Campaign, sweeps: int, seconds: float) -> list[Row]:

@@ -25,7 +25,7 @@ from linewatt.engine.networks import reach
 from linewatt.engine.readiness import checkup_probes as probes
 from linewatt.engine.readiness.checkup import Checkup
 from linewatt.engine.readiness.readiness import Check
-from linewatt.engine.undo.knobs import KNOBS
+from linewatt.engine.undo.knobs import ALL_KNOBS
 from linewatt.errors import HostError
 from linewatt.features.users.folder_knob import PREFIX
 from linewatt.features.users.prepare_scripts import found, found_pythons
@@ -140,9 +140,9 @@ def outputs_of(name: str) -> list[bytes]:
         return own or [b"a=1 b=2\n", b"0 1\n"]
 
 
-@pytest.mark.parametrize("name", sorted(KNOBS))
+@pytest.mark.parametrize("name", sorted(ALL_KNOBS))
 def test_a_setting_of_anything_is_a_text_that_can_be_put_back_or_a_reason(name: str) -> None:
-    knob = KNOBS[name]
+    knob = ALL_KNOBS[name]
 
     @fuzz(damaged(outputs_of(name)), st.sampled_from(_VALUES))
     def check(text: str, value: str) -> None:
@@ -212,7 +212,7 @@ def test_a_host_that_answers_anything_is_read_back_or_says_why_not(said: list[st
     with survived("read-back"):
         host: Any = Garbage(SPEC, said)
         made = [("sysctl", "net.ipv4.tcp_rmem", "4096 1 2"), ("mtu", "eth0", "9000")]
-        found = asyncio.run(read_back(host, [77], made, KNOBS, [5201], [77]))
+        found = asyncio.run(read_back(host, [77], made, ALL_KNOBS, [5201], [77]))
         for one in (found.problem, *(setting.problem for setting in found.settings)):
             assert one is None or one.encode()
 

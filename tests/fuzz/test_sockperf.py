@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.fuzz.conftest import check_reason, fuzz, survived
 from tests.fuzz.mutate import damaged, texts
 
-from linewatt.engine.measuring.window import place
+from linewatt.engine.measuring.window import place_load
 from linewatt.loads.sockperf import LOAD
 
 ARGV = ["sockperf", "ping-pong", "--msg-size", "64", "--time", "2"]
@@ -25,7 +25,7 @@ def test_any_output_is_an_account_or_refused(own: str, peer: str, more: list[str
             assert interval.transferred_bytes >= 0
             assert (interval.lost_packets or 0) <= (interval.packets or 0)
         assert all(0 <= seconds < math.inf for seconds in end.latency_s.values())
-        assert place(end, 100.0, 102.1).start_uncertainty_s < math.inf
+        assert place_load(end, 100.0, 102.1).start_uncertainty_s < math.inf
 
 
 @fuzz(outputs)

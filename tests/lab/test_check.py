@@ -319,7 +319,7 @@ def _fix(bench: Bench, key: str, value: str) -> None:
     import asyncio
 
     from linewatt.campaign.reading.file import load_campaign
-    from linewatt.engine.readiness.checkup_fix import fix
+    from linewatt.engine.readiness.checkup_fix import apply_fixes
     from linewatt.hosts.connect import connect
     from linewatt.tuning.base import Change
 
@@ -327,11 +327,11 @@ def _fix(bench: Bench, key: str, value: str) -> None:
         host = await connect(load_campaign(bench.campaign()).hosts["h2"])
         try:
             wish = Change("h2", "sysctl", key, value, "a test")
-            fixes = await fix("t", {"h2": host}, [wish], bench.tmp / "state")
+            fixes = await apply_fixes("t", {"h2": host}, [wish], bench.tmp / "state")
             (done,) = fixes.changes
             assert done.problem is None
             assert fixes.journal is not None
-            fixes = await fix(
+            fixes = await apply_fixes(
                 "t", {"h2": host}, [Change("h2", "sysctl", "net.no_such", "1", "a test")], bench.tmp / "state"
             )
             (refused,) = fixes.changes

@@ -25,8 +25,8 @@ from tests import users_in_threads
 from tests.ftp_server import below, why_not
 from tests.users_jobs import USUAL
 
-from linewatt.engine.undo.knobs import KNOBS
-from linewatt.engine.undo.restore import restore
+from linewatt.engine.undo.knobs import ALL_KNOBS
+from linewatt.engine.undo.restore import restore_hosts
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import HostError
 from linewatt.features.users.folder_knob import CONFIGURATION, PREFIX
@@ -69,7 +69,7 @@ class Running:
         self.journal.begin([host.spec])
         self.events: list[tuple[str, str]] = []
         self.hosts = {host.spec.name: host}
-        change = Settings(self.hosts, KNOBS, self.journal)
+        change = Settings(self.hosts, ALL_KNOBS, self.journal)
         self.server = VsftpdServer(
             host, settings, change, lambda kind, _, text: self.events.append((kind, text))
         )
@@ -473,7 +473,7 @@ def test_after_kill_9_of_the_controller_every_session_ends_and_restore_removes_t
         user.close()
         assert folder.is_dir()
     finally:
-        (restored,) = asyncio.run(restore(state))
+        (restored,) = asyncio.run(restore_hosts(state))
     assert (restored.undone, restored.problems) == (1, ())
     assert not folder.exists()
 

@@ -24,7 +24,7 @@ from tests.vm.knobs_table import Cell, Key, Outcome, Table, hold
 from tests.vm.machine import Machine, one_port, with_systemd
 
 from linewatt.campaign.reading.file import load_campaign
-from linewatt.engine.undo.knobs import KNOBS
+from linewatt.engine.undo.knobs import ALL_KNOBS
 from linewatt.engine.undo.restore import undo_all
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import LinewattError
@@ -94,7 +94,7 @@ def specs(inventory: Path, tmp: Path) -> Mapping[str, HostSpec]:
 async def _turn(host: Host, change: Change, machine: Machine, tmp: Path) -> Turned:
     journal = Journal(journal_path(tmp, f"run-{time.monotonic_ns()}"), create=True)
     journal.begin([host.spec])
-    settings, said, during = Settings({host.spec.name: host}, KNOBS, journal), "", None
+    settings, said, during = Settings({host.spec.name: host}, ALL_KNOBS, journal), "", None
     try:
         await settings.check([change])
         await settings.to([change], [host.spec.name])
@@ -211,7 +211,7 @@ async def _moved(bench: Bench, before: str) -> None:
     journal.begin([bench.host.spec])
     change = Change("h2", "irqbalance", "host", "running", "a test")
     try:
-        await Settings({"h2": bench.host}, KNOBS, journal).to([change], ["h2"])
+        await Settings({"h2": bench.host}, ALL_KNOBS, journal).to([change], ["h2"])
         await asyncio.to_thread(until_moved, bench.machine, before)
     finally:
         undone = await undo_all(journal, {"h2": bench.host})

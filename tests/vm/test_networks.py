@@ -18,9 +18,9 @@ from tests.lab.test_network_knob import both, changes, steady
 from tests.vm.test_guests import campaign, ssh
 
 from linewatt.campaign.reading.file import load_campaign
-from linewatt.engine.networks.proof import Leg, prove
+from linewatt.engine.networks.proof import Leg, prove_paths
 from linewatt.engine.readiness.checkup_probes import Way
-from linewatt.engine.undo.knobs import KNOBS
+from linewatt.engine.undo.knobs import ALL_KNOBS
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError
 from linewatt.features.lab import api as lab
@@ -195,7 +195,7 @@ class Hosts:
             for interface, subnet, mtu in carried
             for me, peer in ((1, 2), (2, 1))
         ]
-        return [one.text for one in await prove(self.hosts, legs) if one is not None]
+        return [one.text for one in await prove_paths(self.hosts, legs) if one is not None]
 
 
 def shown(text: str) -> list[Change]:
@@ -213,7 +213,7 @@ async def connected(one: lab.Lab, tmp: Path) -> AsyncIterator[Hosts]:
     hosts = dict(zip(specs, await asyncio.gather(*map(connect, specs.values())), strict=True))
     journal = Journal(journal_path(tmp, "networks"), create=True)
     journal.begin(list(specs.values()))
-    settings = Settings(hosts, KNOBS, journal)
+    settings = Settings(hosts, ALL_KNOBS, journal)
     try:
         yield Hosts(hosts, settings)
     finally:
@@ -260,7 +260,7 @@ def test_netem_is_felt_and_the_default_of_each_driver_comes_back(guests: lab.Lab
             echoes = await one.hosts["h1"].run(["ping", "-n", "-q", "-c", "5", peer], timeout_s=60)
             await one.show([])
             await one.hosts["h2"].run(there.split(), root=True, timeout_s=60)
-            found = await apply.read(one.hosts["h2"], KNOBS["netem"], "data1")
+            found = await apply.read(one.hosts["h2"], ALL_KNOBS["netem"], "data1")
             await one.hosts["h2"].run(["tc", "qdisc", "del", "dev", "data1", "root"], root=True, timeout_s=60)
         return echoes.stdout, found
 
@@ -268,4 +268,4 @@ def test_netem_is_felt_and_the_default_of_each_driver_comes_back(guests: lab.Lab
         echoes, found = run(work())
     assert float(echoes.rpartition(" = ")[2].partition("/")[0]) >= 2 * 20
     with pytest.raises(ChangeError, match="h2: netem data1: its root queueing discipline is fq 80"):
-        apply.wanted_setting(KNOBS["netem"], ways[-1], found)
+        apply.wanted_setting(ALL_KNOBS["netem"], ways[-1], found)

@@ -19,7 +19,7 @@ from linewatt.cli.progress import chosen
 from linewatt.cli.signals import until_done
 from linewatt.engine.campaign import CampaignRun
 from linewatt.engine.events import Ended, Event, LeftChanged, OnEvent, Started, TrialStored
-from linewatt.engine.live.secrets import open_files
+from linewatt.engine.live.secrets import notes_on_open_files
 from linewatt.engine.plan_kinds import KindPlan
 from linewatt.engine.run import Places
 from linewatt.errors import LinewattError, StoreError
@@ -52,7 +52,7 @@ def execute(
     """
     with chosen(as_json, passing=campaign.is_passing) as progress:
         if not as_json:
-            for note in (*planned.notes, *open_files(campaign)):
+            for note in (*planned.notes, *notes_on_open_files(campaign)):
                 say(f"note: {note}")
         ask = _asked if sys.stdin is not None and sys.stdin.isatty() else None
         heard = _Heard(progress, passing=campaign.is_passing)
@@ -87,7 +87,7 @@ def run_kind(
         check_plan(json.loads(json.dumps(planned.document())), result)
     with chosen(as_json) as progress:
         if not as_json:
-            for note in (*planned.notes(), *open_files(campaign)):
+            for note in (*planned.notes(), *notes_on_open_files(campaign)):
                 say(f"note: {note}")
         heard = _Heard(progress)
         run_of_plan = planned.run(Places(results, state_dir()), heard, waits=wait)

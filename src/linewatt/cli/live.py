@@ -18,7 +18,7 @@ from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.cli.output import console
 from linewatt.cli.progress import PlainProgress
 from linewatt.engine import events
-from linewatt.engine.case_text import describe, tells
+from linewatt.engine.case_text import describe_case, is_worth_telling
 from linewatt.findings import kind_of
 from linewatt.foreign import one_line
 from linewatt.model import Trial
@@ -85,10 +85,10 @@ class Seen:
     def _find(self, trial: Trial) -> None:
         """What makes its figures doubtful: of the same kind the newest."""
         for flag in trial.flags:
-            if tells(flag):
+            if is_worth_telling(flag):
                 title = kind_of(flag.code).title
                 self._add(
-                    title, f"{title} ({describe(trial.case)}, trial {trial.repetition}): {flag.evidence}"
+                    title, f"{title} ({describe_case(trial.case)}, trial {trial.repetition}): {flag.evidence}"
                 )
 
     def _add(self, what: str, sentence: str) -> None:
@@ -139,7 +139,7 @@ class Seen:
             return self._phase
         first, *others = (event for _, event in self._running.values())
         more = f" and {len(others)} more" if others else ""
-        return f"{describe(first.case)}, trial {first.repetition}{more}"
+        return f"{describe_case(first.case)}, trial {first.repetition}{more}"
 
     def now(self, at_s: float) -> str:
         """Throughput and watts as they are now, as far as anything tells them."""

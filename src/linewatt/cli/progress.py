@@ -10,7 +10,7 @@ from types import TracebackType
 
 from linewatt.cli.output import say
 from linewatt.engine import events
-from linewatt.engine.case_text import describe, outcome
+from linewatt.engine.case_text import describe_case, outcome_of_trial
 from linewatt.foreign import one_line
 from linewatt.units import format_rate, format_seconds
 
@@ -59,8 +59,8 @@ class PlainProgress:
             case events.TrialStored():
                 trial = event.trial
                 tell(
-                    f"[{trial.number}/{event.trials}] {describe(trial.case)}, "
-                    f"trial {trial.repetition}: {outcome(trial)}"
+                    f"[{trial.number}/{event.trials}] {describe_case(trial.case)}, "
+                    f"trial {trial.repetition}: {outcome_of_trial(trial)}"
                 )
             case events.Soaking():
                 self._say_seldom(event)

@@ -13,10 +13,10 @@ from contextlib import asynccontextmanager
 from functools import partial
 from importlib import import_module
 
-Step = Callable[[], object]
+ImportStep = Callable[[], object]
 
 
-def importing(names: Iterable[str]) -> list[Step]:
+def importing(names: Iterable[str]) -> list[ImportStep]:
     """A step a module; those that others of them need come first, so that each step is short."""
     return [partial(import_module, name) for name in names]
 
@@ -25,8 +25,8 @@ class Beside:
     """Steps that go on while a run waits, and stand still while anything is measured."""
 
     def __init__(self) -> None:
-        self._needed: deque[Step] = deque()
-        self._wanted: deque[Step] = deque()
+        self._needed: deque[ImportStep] = deque()
+        self._wanted: deque[ImportStep] = deque()
         self._may_go_on = asyncio.Event()
         self._may_go_on.set()
         self._windows = 0
@@ -37,7 +37,7 @@ class Beside:
         """nothing is left that a load needs"""
         self._all_there.set()
 
-    def begin(self, needed: Iterable[Step], steps: Iterable[Step] = ()) -> None:
+    def begin(self, needed: Iterable[ImportStep], steps: Iterable[ImportStep] = ()) -> None:
         """Go through what the first load needs, and then through what is wanted only when all are over."""
         self._needed.extend(needed)
         self._wanted.extend(steps)
@@ -85,7 +85,7 @@ class Beside:
             except Exception:  # noqa: BLE001  it is imported again, and says so, where it is used
                 self._wanted.clear()
 
-    async def _take(self, steps: deque[Step]) -> None:
+    async def _take(self, steps: deque[ImportStep]) -> None:
         while not self._may_go_on.is_set():  # one window may follow another at once
             await self._may_go_on.wait()
         self._running = asyncio.create_task(asyncio.to_thread(steps.popleft()))

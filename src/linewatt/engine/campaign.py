@@ -18,9 +18,9 @@ from linewatt.campaign.planning.plain import plan_as_dict as plan_dict
 from linewatt.campaign.planning.plan import Plan, PlannedTrial, Round, plan_campaign
 from linewatt.core.feature import FurtherTrials, further_trials
 from linewatt.engine import events, labels
-from linewatt.engine.background_imports import Step, importing
-from linewatt.engine.further import FurtherRunner, lacking
-from linewatt.engine.live.sensing import Restarts, tried
+from linewatt.engine.background_imports import ImportStep, importing
+from linewatt.engine.further import FurtherRunner, lacking_trials
+from linewatt.engine.live.sensing import Restarts, try_until_it_works
 from linewatt.engine.run import Places, Run
 from linewatt.errors import ChangeError, HostError, LinewattError
 from linewatt.hosts.journal.journal import Journal
@@ -86,11 +86,11 @@ class CampaignRun(Run[events.Ended]):
         from linewatt.engine.repeats import Remaining
 
         remaining = Remaining(self._campaign, self._plan, result.trials, result.manifest.hosts)
-        if not remaining.to_run and not lacking(result.path, self._plan.further):
+        if not remaining.to_run and not lacking_trials(result.path, self._plan.further):
             return await self._ended(result.path, remaining)
         return await self._run(result)
 
-    def _needed(self) -> list[Step]:
+    def _needed(self) -> list[ImportStep]:
         load = self._campaign.feature_load
         paths = () if load is None else (load.trials_path, load.measuring_path)
         modules = (*OF_TRIALS, *(path.partition(":")[0] for path in paths))
@@ -138,7 +138,7 @@ class CampaignRun(Run[events.Ended]):
         remaining = Remaining(self._campaign, self._plan, result.trials if result else (), hosts)
         rounds = remaining.rounds()
         try:
-            further = lacking(path, self._plan.further)
+            further = lacking_trials(path, self._plan.further)
             await self._opened(stage, next(chain(rounds, *further.values())))
             async with self._measuring():
                 await self._rounds(path, rounds, stage, remaining)
@@ -352,7 +352,9 @@ class CampaignRun(Run[events.Ended]):
         lost = {name: why for name, why in self._session.lost().items() if name not in self._gone}
         for name, why in lost.items():
             self._say(events.Warned(f"{name}: lost ({why}); connecting again"))
-        problems = await asyncio.gather(*(tried(partial(self._reopened, name), PAUSES_S) for name in lost))
+        problems = await asyncio.gather(
+            *(try_until_it_works(partial(self._reopened, name), PAUSES_S) for name in lost)
+        )
         for name, problem in zip(lost, problems, strict=True):
             if problem is not None:
                 self._gone.add(name)

@@ -9,7 +9,7 @@ from linewatt.model import Case, Flag, Trial
 from linewatt.units import format_percent, format_rate
 
 
-def describe(case: Case) -> str:
+def describe_case(case: Case) -> str:
     """A case in a few words: what is not usual is said."""
     words = [case.test, case.way]
     if case.of_processes:
@@ -34,13 +34,13 @@ def describe(case: Case) -> str:
     return ", ".join(words)
 
 
-def tells(flag: Flag) -> bool:
+def is_worth_telling(flag: Flag) -> bool:
     """Whether a finding is worth a word at each trial: one that makes its figures doubtful, and only its."""
     kind = kind_of(flag.code)
     return kind.rank != "note" and kind.scope in ("case", "trial") and not is_light_in_trial(flag)
 
 
-def outcome(trial: Trial) -> str:
+def outcome_of_trial(trial: Trial) -> str:
     """A stored trial in a line."""
     if trial.status == "failed":
         return f"FAILED: {trial.reason}"
@@ -53,7 +53,7 @@ def outcome(trial: Trial) -> str:
         unknown = f"not measured ({why})" if why else "not measured"
         cores = unknown if end.cpu_cores is None else f"{100 * end.cpu_cores:.0f} %"
         words.append(f"{end.host if trial.flows else end.role} CPU {cores}")
-    doubts = dict.fromkeys(flag.code for flag in trial.flags if tells(flag))
+    doubts = dict.fromkeys(flag.code for flag in trial.flags if is_worth_telling(flag))
     if doubts:
         words.append(f"doubtful: {', '.join(doubts)}")
     return ", ".join(words)

@@ -25,7 +25,7 @@ class FurtherRunner(Protocol):
         """
 
 
-def lacking(result: Path, further: Mapping[str, Sequence[Round]]) -> dict[str, list[Round]]:
+def lacking_trials(result: Path, further: Mapping[str, Sequence[Round]]) -> dict[str, list[Round]]:
     """Of the further trials of a plan, by name, those that a result lacks; no name without any."""
     lacking_rounds: dict[str, list[Round]] = {}
     for name, rounds in further.items():

@@ -66,11 +66,11 @@ class KindPlan(Protocol):
         """What runs it; ``waits``: for other controllers. Raises InvalidInput for a password not there."""
 
 
-def plan_kinds() -> list[PlanKind]:
+def kinds_of_plans() -> list[PlanKind]:
     """Those of all features."""
     return feature_functions("plan_kind")
 
 
 def plan_kind(campaign: Campaign) -> PlanKind | None:
     """What a campaign is planned into; None: trials."""
-    return next((kind for kind in plan_kinds() if kind.is_of(campaign)), None)
+    return next((kind for kind in kinds_of_plans() if kind.is_of(campaign)), None)

@@ -23,9 +23,9 @@ from linewatt.campaign.planning.places import Site
 from linewatt.campaign.planning.plan import Round
 from linewatt.campaign.reading.sites import read_topologies, site_of_host
 from linewatt.engine import events
-from linewatt.engine.background_imports import Step, importing
+from linewatt.engine.background_imports import ImportStep, importing
 from linewatt.engine.live.current_readings import CpuNow, cpu_now
-from linewatt.engine.live.secrets import passwords
+from linewatt.engine.live.secrets import read_passwords
 from linewatt.engine.live.session import Session, identity
 from linewatt.engine.observers import Observers
 from linewatt.engine.undo.leftover import refuse_leftovers
@@ -93,7 +93,7 @@ class Run(ABC, Generic[E_co]):
         self._waits = waits
         self._later = tuple(later)
         self._topologies = read_topologies(campaign)
-        self._session = Session(campaign, passwords(campaign))
+        self._session = Session(campaign, read_passwords(campaign))
         self._settings: Settings | None = None
         self._connections: ConnectionBook | None = None
         self._rounds_planned: tuple[Round, ...] = ()
@@ -129,7 +129,7 @@ class Run(ABC, Generic[E_co]):
         """Whether its plan is none on a host whose CPUs cannot be chosen."""
         return self._campaign.chooses_cpus
 
-    def _needed(self) -> list[Step]:
+    def _needed(self) -> list[ImportStep]:
         """What it needs from its first look at the hosts to its end, in that order."""
         return importing(OF_EVERY_RUN)
 
@@ -217,14 +217,14 @@ class Run(ABC, Generic[E_co]):
     async def _changed(self, path: Path, changes: Iterable[Change], result: read.Result | None) -> E_co:
         """With every change made before, and undone after, whatever happens in between."""
         from linewatt.engine.live.connections import ConnectionBook
-        from linewatt.engine.undo.knobs import KNOBS
+        from linewatt.engine.undo.knobs import ALL_KNOBS
         from linewatt.engine.undo.settings import Settings
 
         session = self._session
         journal = Journal(journal_path(self._places.state, path.name), create=True)
         journal.begin(self._campaign.hosts.values())
         try:
-            self._settings = settings = Settings(session.hosts, KNOBS, journal)
+            self._settings = settings = Settings(session.hosts, ALL_KNOBS, journal)
             await settings.check(changes)
             self._connections = ConnectionBook(path, session)
             self._note_slow_hosts()

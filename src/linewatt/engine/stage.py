@@ -17,7 +17,7 @@ from linewatt.engine import events
 from linewatt.engine.idle import IdleBook, Setting, measure
 from linewatt.engine.labels import LabelError, Labels
 from linewatt.engine.live.meter_book import MeterBook
-from linewatt.engine.live.sensing import start_sensors, tried
+from linewatt.engine.live.sensing import start_sensors, try_until_it_works
 from linewatt.engine.live.session import Session
 from linewatt.engine.measuring.window_power import Meters
 from linewatt.engine.networks.port_routes import routed_hosts
@@ -314,7 +314,7 @@ class Stage:
                 raise
 
         pauses_s = takewhile(lambda _: now_s() < until_s, chain((0.0,), repeat(AGAIN_AFTER_S)))
-        problem = await tried(opened, pauses_s)
+        problem = await try_until_it_works(opened, pauses_s)
         if problem is not None:
             raise LabelError(f"waited {limit_s:g} s for the hosts to be there again after a label: {problem}")
 

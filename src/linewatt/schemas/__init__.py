@@ -16,7 +16,7 @@ from typing import Any
 from linewatt.core.feature import feature_options, installed_features, power_source_keys
 from linewatt.core.third_party import load
 from linewatt.declare import Schema, finished, maybe, one_of
-from linewatt.engine.plan_kinds import plan_kinds
+from linewatt.engine.plan_kinds import kinds_of_plans
 from linewatt.errors import InvalidInput
 from linewatt.json_document import of_class
 from linewatt.report.kinds import result_kinds
@@ -51,7 +51,7 @@ def _planned() -> Schema:
     """A plan of trials, or one of a kind that a feature adds."""
     from linewatt.campaign.planning.document import plan_document_schema
 
-    return plan_document_schema({kind.noun: kind.keys() for kind in plan_kinds()})
+    return plan_document_schema({kind.noun: kind.keys() for kind in kinds_of_plans()})
 
 
 def _shown() -> Schema:

@@ -19,7 +19,7 @@ from linewatt.analysis.flags.effects import light_codes
 from linewatt.analysis.metrics.of_trial import METRIC_BY_NAME
 from linewatt.analysis.statistics import shapes
 from linewatt.analysis.statistics.steadiness import SeriesStep, Slope
-from linewatt.engine.case_text import outcome
+from linewatt.engine.case_text import outcome_of_trial
 from linewatt.engine.measuring.checks.steadiness import throughput
 from linewatt.model import Case, Flag, Trial, Window
 from linewatt.report.findings import finding_notes
@@ -117,8 +117,8 @@ def test_comparisons_doubt_what_summaries_doubt() -> None:
 
 def test_a_trial_says_in_passing_only_what_changes_it() -> None:
     (light,), (heavy,) = runs(9e9, effects={1: -0.007}), runs(9e9, effects={1: -0.2})
-    assert "doubtful" not in outcome(light)
-    assert "doubtful: throughput-dips" in outcome(heavy)
+    assert "doubtful" not in outcome_of_trial(light)
+    assert "doubtful: throughput-dips" in outcome_of_trial(heavy)
 
 
 @pytest.mark.parametrize(

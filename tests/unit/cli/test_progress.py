@@ -10,7 +10,7 @@ import pytest
 from linewatt.cli import progress
 from linewatt.cli.live import LiveProgress
 from linewatt.engine import events
-from linewatt.engine.case_text import outcome
+from linewatt.engine.case_text import outcome_of_trial
 from linewatt.model import Case, EndResult, Trial
 
 CASE = Case("udp-60", "h1", "h2", instances=2, streams=4, rate_bps=2e6, family="ipv6")
@@ -64,7 +64,7 @@ def test_a_cpu_that_was_not_measured_is_not_shown_as_zero() -> None:
         sender=EndResult("h1", "sender", None, None, None, None, None),
         receiver=END,
     )
-    assert "sender CPU not measured" in outcome(silent)
+    assert "sender CPU not measured" in outcome_of_trial(silent)
 
 
 def test_json_is_one_event_a_line_with_its_kind(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,12 +15,12 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.reading.file import load_campaign
 from linewatt.cli.actions import check as command
 from linewatt.engine.readiness.checkup_fix import Fixed, Fixes
-from linewatt.engine.readiness.readiness import Check, Status, titles
+from linewatt.engine.readiness.readiness import Check, Status, check_titles
 from linewatt.engine.readiness.readiness_cpu import PROFILE
 from linewatt.tuning.base import Change
 
 ROOT = Path(__file__).parents[3]
-NAMES = [*titles(), "disk", "memory"]
+NAMES = [*check_titles(), "disk", "memory"]
 
 
 @cache
@@ -40,12 +40,13 @@ def test_every_check_has_its_mark_below_its_name() -> None:
     statuses: dict[str, Status] = {"ssh": "ok", "tools": "fail", "root": "warn", "undo": "unknown"}
     lines = printed([Check("h1", name, status, "found") for name, status in statuses.items()])
     column = {
-        name: max(line.find(f" {name} ") for line in (f" {line} " for line in lines[:2])) for name in titles()
+        name: max(line.find(f" {name} ") for line in (f" {line} " for line in lines[:2]))
+        for name in check_titles()
     }
     row = lines[2].ljust(80)
     assert row.startswith("h1")
-    assert {name: row[column[name]] for name in titles()} == {
-        name: command.MARKS[statuses.get(name)] for name in titles()
+    assert {name: row[column[name]] for name in check_titles()} == {
+        name: command.MARKS[statuses.get(name)] for name in check_titles()
     }
     assert lines[3] == "h2"
 

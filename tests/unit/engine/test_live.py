@@ -21,7 +21,7 @@ from linewatt.cli import live
 from linewatt.cli.live import LiveProgress, Seen
 from linewatt.cli.output import console
 from linewatt.engine import events
-from linewatt.engine.case_text import tells
+from linewatt.engine.case_text import is_worth_telling
 from linewatt.engine.events import Watts
 from linewatt.engine.live import current_readings
 from linewatt.engine.live.current_readings import is_current, watts_now
@@ -37,7 +37,7 @@ STARTED = events.Started("id", "results/id", 4, 1, 90.0)
 RUNS = events.TrialStarted(2, 4, CASE, 1, 10.0, 60.0)
 WATTS = (Watts("h1", 228.9, "simulated", "psu-out"), Watts("h2", 157.2, "measured", "psu-out"))
 DONE = trial(2, CASE, 9.1e9, 0.5)
-DOUBTFUL = [code for code in catalogue() if tells(Flag(code, "", "", ""))]
+DOUBTFUL = [code for code in catalogue() if is_worth_telling(Flag(code, "", "", ""))]
 NOTES = [code for code in catalogue() if kind_of(code).rank == "note"]
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.wiring import Given, both, cpu, rates, readback, run, told
 
 from linewatt.campaign.planning.plan import PlannedInstance, PlannedTrial
-from linewatt.engine.case_text import outcome
+from linewatt.engine.case_text import outcome_of_trial
 from linewatt.engine.live.feed import Feed, Reading
 from linewatt.engine.live.line_rate import PortLine
 from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
@@ -203,7 +203,7 @@ def test_why_the_cpu_use_of_an_end_is_not_known_is_said(
     trial = measured(run_of("3.12-tcp-forward-streams-8", TCP), readings).trial
     assert trial.sender is not None
     assert trial.sender.reasons["cpu_cores"] == cause
-    assert f"sender CPU not measured ({cause})" in outcome(trial)
+    assert f"sender CPU not measured ({cause})" in outcome_of_trial(trial)
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from tests.wiring import (
 
 from linewatt.analysis.cases.flows import flow_trials
 from linewatt.analysis.cases.summary import summarise
-from linewatt.engine.case_text import outcome
+from linewatt.engine.case_text import outcome_of_trial
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.checks import network
 from linewatt.model import Flag, Role
@@ -327,7 +327,7 @@ def test_goodput_that_did_not_arrive_is_withheld_with_its_reason() -> None:
     assert "throughput withheld" in summary.reasons["line_rate_ratio"]
     assert summary.limit.unknown == ("how much of the line was used",)
     assert summary.cpu_cores("receiver") is not None, "CPU use is not of the load's count"
-    assert outcome(told(both(rates(load_bps), less)).trial()).startswith("throughput withheld: h2: ")
+    assert outcome_of_trial(told(both(rates(load_bps), less)).trial()).startswith("throughput withheld: h2: ")
     throughput_bps, reason = withheld(rates(load_bps))
     assert throughput_bps == pytest.approx(load_bps, rel=1e-3)
     assert reason == ""

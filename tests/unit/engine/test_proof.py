@@ -16,7 +16,7 @@ import pytest
 from linewatt.campaign.planning.plan import PlannedTrial, Round
 from linewatt.engine import events
 from linewatt.engine.live.session import End, Session
-from linewatt.engine.networks.proof import Leg, Proofs, legs, prove, refuse_wrong_ways
+from linewatt.engine.networks.proof import Leg, Proofs, legs_of_rounds, prove_paths, refuse_wrong_ways
 from linewatt.engine.readiness import checkup_probes as probes
 from linewatt.errors import ChangeError, HostError
 from linewatt.hosts.base import Completed, Host, HostSpec
@@ -43,7 +43,7 @@ def test_the_largest_packet_is_searched_for_once_a_host() -> None:
     """A search takes seconds, one line is told, and a mesh has a way to each of a hundred hosts."""
     host = Narrow()
     ways = [probes.Way("a", f"p{i}", "ipv4", "198.18.0.1", f"198.18.0.{i}", 1450) for i in range(2, 42)]
-    found = asyncio.run(prove({"a": cast(Host, host)}, [Leg("mesh", "vx0", way) for way in ways]))
+    found = asyncio.run(prove_paths({"a": cast(Host, host)}, [Leg("mesh", "vx0", way) for way in ways]))
     assert [one.kind for one in found if one is not None] == ["size"] * 40
     assert found[0] is not None
     assert "the largest that passes has 1400 bytes" in found[0].text
@@ -136,7 +136,7 @@ def test_ports_are_only_set_apart_where_both_are_in_the_peers_subnet(prefix: int
     text = f"addresses 4 {json.dumps(links)}\n{answers('eth1')}"
     way = probes.Way("a", "b", "ipv4", "192.0.2.1", "192.0.2.2", 1500)
     leg = Leg("bare", "eth0", way, ("eth0", "eth1"))
-    (problem,) = asyncio.run(prove({"a": cast(Host, Told(text))}, [leg], search=False))
+    (problem,) = asyncio.run(prove_paths({"a": cast(Host, Told(text))}, [leg], search=False))
     assert problem is not None
     assert problem.through == ("eth1" if crossed else None)
     assert ("name data of a and b in one order" in problem.text) is not crossed
@@ -207,5 +207,5 @@ def test_an_mtu_as_it_was_found_and_silence_are_told_with_the_trials() -> None:
 
 
 def test_ends_of_different_mtu_are_tried_with_what_both_have_room_for() -> None:
-    found = legs(session(answers(), mtus=(9000, 1500)), rounds(CASE))
+    found = legs_of_rounds(session(answers(), mtus=(9000, 1500)), rounds(CASE))
     assert [leg.way.mtu for leg in found] == [1500, 1500]

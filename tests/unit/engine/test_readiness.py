@@ -30,9 +30,9 @@ from linewatt.engine.readiness.readiness import (
     Root,
     TakenPort,
     Wants,
-    fixes,
-    titles,
-    worst,
+    check_titles,
+    fixes_of_checks,
+    worst_status,
 )
 from linewatt.engine.undo.leftover import Leftover
 from linewatt.hosts.base import DataPort, HostSpec
@@ -117,7 +117,7 @@ def only(checks: Any, name: str) -> list[Check]:
 def test_a_host_that_is_well_passes_every_check() -> None:
     assert {check.status for check in every(answer())} == {"ok"}
     assert {check.name for check in every(answer())} <= TITLES.keys()
-    assert max(map(len, titles())) <= 5, "the table has room for no more"
+    assert max(map(len, check_titles())) <= 5, "the table has room for no more"
 
 
 def test_a_host_that_tells_nothing_passes_no_check_but_the_login() -> None:
@@ -152,7 +152,7 @@ def test_a_check_is_never_ok_without_a_fact_it_stands_on(check: str, section: st
     taken: dict[str, Any] = {section: {fact: None}}
     found = only(every(answer(**taken)), check)
     assert found
-    assert worst(found) != "ok"
+    assert worst_status(found) != "ok"
 
 
 @given(st.sets(st.sampled_from([(section, fact) for section, values in GOOD.items() for fact in values])))
@@ -215,7 +215,7 @@ def tools(one: HostAnswer) -> list[Check]:
 )
 def test_versions(fact: str, text: str, status: str, said: str) -> None:
     found = tools(answer(tools={fact: text}))
-    assert worst(found) == status
+    assert worst_status(found) == status
     assert said in " ".join(check.found for check in found)
 
 
@@ -233,8 +233,8 @@ def test_a_tool_that_is_not_installed_fails_and_one_that_could_not_be_asked_is_u
 )
 def test_paced_loads_of_some_versions_spin(version: str, status: str) -> None:
     text = {"iperf3": f"iperf {version} (cJSON 1.7.15)"}
-    assert worst(tools(answer(tools=text, cases=(replace(TCP, rate_bps=1e9),)))) == status
-    assert worst(tools(answer(tools=text))) == "ok", "only when it is paced"
+    assert worst_status(tools(answer(tools=text, cases=(replace(TCP, rate_bps=1e9),)))) == status
+    assert worst_status(tools(answer(tools=text))) == "ok", "only when it is paced"
 
 
 def test_a_load_that_this_iperf3_cannot_run_is_found() -> None:
@@ -271,7 +271,7 @@ def test_versions_that_serve_streams_differently_are_named() -> None:
 )
 def test_missing_tools_by_what_they_are_for(tool: str, more: dict[str, Any], status: str) -> None:
     live = replace(LIVE, tools={**LIVE.tools, tool: False})
-    assert worst(tools(answer(live=live, **more))) == status
+    assert worst_status(tools(answer(live=live, **more))) == status
 
 
 def test_rights_matter_where_something_is_to_be_changed() -> None:
@@ -551,7 +551,7 @@ def test_one_bad_way_is_not_hidden_by_good_ones() -> None:
     good = [replace(way(), peer=f"h{i}") for i in range(2, 9)]
     checks = list(net.paths([*good, replace(way(device="eno1"), peer="h9")], ENDS))
     route = only(checks, "route")
-    assert worst(route) == "fail"
+    assert worst_status(route) == "fail"
     assert "h9" in route[0].found
     assert route[1].found.endswith("and 5 more")
 
@@ -617,13 +617,13 @@ def test_fixes_are_each_made_once_and_a_profile_first() -> None:
     ill = answer(
         cpu={"governor": "powersave"}, kernel={"tuned_profile": "balanced", "irqbalance_running": True}
     )
-    made = fixes([*every(ill), *every(ill)])
+    made = fixes_of_checks([*every(ill), *every(ill)])
     assert [(change.knob, change.target, change.value) for change in made] == [
         ("tuned", "host", "throughput-performance"),
         ("governor", "host", "performance"),
         ("irqbalance", "host", "stopped"),
     ]
-    assert fixes(every(answer())) == ()
+    assert fixes_of_checks(every(answer())) == ()
     assert isinstance(made[0], Change)
     for change in made:
         KNOBS[change.knob].read(change.target)

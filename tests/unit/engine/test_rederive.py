@@ -77,7 +77,7 @@ def test_a_fresh_result_made_again_is_the_same_to_the_byte(tmp_path: Path) -> No
     assert [(one.same, one.problem, one.changes, one.told) for one in found.trials] == [
         (True, None, (), ())
     ] * len(SOME)
-    assert again.write(found) is None
+    assert again.write_rederived(found) is None
     assert everything(path) == before
 
 
@@ -114,7 +114,7 @@ def test_an_idle_window_is_made_again_from_its_readings(tmp_path: Path) -> None:
     (path / "idle.json").write_text(json.dumps(stored))
     (one,) = again.rederive(read.load_result(path)).idle
     assert [change.figure for change in one.changes] == ["hosts.h1.cpu_cores"]
-    again.write(again.rederive(read.load_result(path)))
+    again.write_rederived(again.rederive(read.load_result(path)))
     again_before = read.load_result(path).idle_before
     assert again_before is not None
     assert again_before.hosts["h1"].cpu_cores == one.changes[0].after
@@ -173,7 +173,7 @@ def test_what_is_written_stands_beside_the_original_and_is_read_from_then_on(
     assert read.load_result(path).trials[0].instances[0].congestion == "bbr"
     found = again.rederive(read.load_result(path))
     assert all(one.same for one in found.trials), "made again, it is what was written"
-    assert again.write(found) is None
+    assert again.write_rederived(found) is None
 
 
 def test_show_and_report_say_when_a_result_is_of_an_older_method(tmp_path: Path, run: Run) -> None:
@@ -375,7 +375,7 @@ def test_a_failed_trial_of_before_stays_as_it_is(tmp_path: Path) -> None:
     file.write_text(json.dumps(json.loads(file.read_text()) | {"status": "failed", "reason": "lost"}))
     found = again.rederive(read.load_result(path))
     assert "it failed, and how it ran was not stored" in str(found.trials[0].problem)
-    again.write(found)
+    again.write_rederived(found)
     assert read.load_result(path).trials[0].status == "failed"
 
 

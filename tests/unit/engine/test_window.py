@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.checks.window import edges
-from linewatt.engine.measuring.window import common_window, count, mean_over, place, rates_over
+from linewatt.engine.measuring.window import common_window, count_in_window, mean_over, place_load, rates_over
 from linewatt.errors import ParseError
 from linewatt.loads.base import LoadEnd, LoadInterval, whole_intervals
 from linewatt.model import Sample, Window
@@ -34,29 +34,29 @@ def load(rates_bps: list[float], interval_s: float = 1.0) -> LoadEnd:
 
 
 def test_a_start_lies_in_the_middle_of_what_is_known_of_it() -> None:
-    run = place(load([8e6] * 10), earliest_start_s=100.0, ended_s=110.04)
+    run = place_load(load([8e6] * 10), earliest_start_s=100.0, ended_s=110.04)
     assert run.start_s == pytest.approx(100.02)
     assert run.start_uncertainty_s == pytest.approx(0.02)
 
 
 def test_a_load_that_ended_too_early_for_its_duration_is_placed_at_its_earliest_start() -> None:
-    run = place(load([8e6] * 10), earliest_start_s=100.0, ended_s=109.9)
+    run = place_load(load([8e6] * 10), earliest_start_s=100.0, ended_s=109.9)
     assert (run.start_s, run.start_uncertainty_s) == (100.0, 0.0)
 
 
 def test_the_window_begins_after_the_last_start_plus_the_omitted_time() -> None:
-    early, late = place(load([1e6] * 10), 100.0, 110.0), place(load([1e6] * 10), 100.5, 110.5)
+    early, late = place_load(load([1e6] * 10), 100.0, 110.0), place_load(load([1e6] * 10), 100.5, 110.5)
     window = common_window([early, late], omit_s=2, seconds=5)
     assert (window.start_s, window.end_s) == (102.5, 107.5)
 
 
 def test_a_load_that_ends_before_the_window_does_makes_no_window() -> None:
     with pytest.raises(ParseError, match=r"ended 2\.00 s before the window of 5 s did$"):
-        common_window([place(load([1e6] * 5), 100.0, 105.0)], omit_s=2, seconds=5)
+        common_window([place_load(load([1e6] * 5), 100.0, 105.0)], omit_s=2, seconds=5)
 
 
 def test_loads_that_began_too_far_apart_want_a_longer_tail() -> None:
-    early, late = place(load([1e6] * 8), 100.0, 108.0), place(load([1e6] * 8), 102.5, 110.5)
+    early, late = place_load(load([1e6] * 8), 100.0, 108.0), place_load(load([1e6] * 8), 102.5, 110.5)
     with pytest.raises(
         ParseError, match=r"ended 1\.50 s before .*: the last one began 2\.50 s after .*window\.tail"
     ):
@@ -64,13 +64,13 @@ def test_loads_that_began_too_far_apart_want_a_longer_tail() -> None:
 
 
 def test_warm_up_before_the_window_does_not_count() -> None:
-    run = place(load([0, 0, 8e9, 8e9, 8e9, 0]), 100.0, 106.0)
-    assert count(run, Window(102.0, 105.0)).rate_bps == pytest.approx(8e9)
+    run = place_load(load([0, 0, 8e9, 8e9, 8e9, 0]), 100.0, 106.0)
+    assert count_in_window(run, Window(102.0, 105.0)).rate_bps == pytest.approx(8e9)
 
 
 def test_an_interval_across_the_edge_counts_in_proportion() -> None:
-    run = place(load([8e6, 24e6]), 100.0, 102.0)
-    counted = count(run, Window(100.5, 101.5))
+    run = place_load(load([8e6, 24e6]), 100.0, 102.0)
+    counted = count_in_window(run, Window(100.5, 101.5))
     assert counted.rate_bps == pytest.approx(16e6)
     assert counted.packets == 100
     assert counted.lost_packets == 10
@@ -80,23 +80,23 @@ def test_late_datagrams_are_taken_off_the_loss_and_leave_no_less_than_none() -> 
     whole = load([8e6] * 4)
     lost = (10, 4, -3, 0)
     late = tuple(replace(one, lost_packets=n) for one, n in zip(whole.intervals, lost, strict=True))
-    run = place(replace(whole, intervals=late), 100.0, 104.0)
-    assert count(run, Window(100.0, 104.0)).lost_packets == 11
-    assert count(run, Window(101.0, 104.0)).lost_packets == 1
-    assert count(run, Window(102.0, 104.0)).lost_packets == 0, "they were lost before the window"
+    run = place_load(replace(whole, intervals=late), 100.0, 104.0)
+    assert count_in_window(run, Window(100.0, 104.0)).lost_packets == 11
+    assert count_in_window(run, Window(101.0, 104.0)).lost_packets == 1
+    assert count_in_window(run, Window(102.0, 104.0)).lost_packets == 0, "they were lost before the window"
 
 
 def test_a_gap_in_the_intervals_is_refused_and_never_counted_as_zero() -> None:
     whole = load([8e6] * 6)
     gappy = LoadEnd(True, "3.12", whole.intervals[:2] + whole.intervals[3:], 6.0, None)
     with pytest.raises(ParseError, match=r"cover 3\.00 s of the window's 4\.00 s"):
-        count(place(gappy, 100.0, 106.0), Window(101.0, 105.0))
+        count_in_window(place_load(gappy, 100.0, 106.0), Window(101.0, 105.0))
 
 
 def test_counts_that_one_interval_lacks_are_none() -> None:
     intervals = (LoadInterval(0, 1, 100, retransmits=3), LoadInterval(1, 2, 100))
-    run = place(LoadEnd(True, "3.12", intervals, 2.0, None), 100.0, 102.0)
-    counted = count(run, Window(100.0, 102.0))
+    run = place_load(LoadEnd(True, "3.12", intervals, 2.0, None), 100.0, 102.0)
+    counted = count_in_window(run, Window(100.0, 102.0))
     assert counted.retransmits is None
     assert counted.packets is None
 
@@ -108,17 +108,19 @@ def test_counts_that_one_interval_lacks_are_none() -> None:
 def test_the_window_rate_lies_between_the_slowest_and_the_fastest_interval(
     rates: list[float], offset: float
 ) -> None:
-    run = place(load(rates), 0.0, float(len(rates)))
+    run = place_load(load(rates), 0.0, float(len(rates)))
     window = Window(offset, len(rates) - 1 + offset)
-    rate = count(run, window).rate_bps
+    rate = count_in_window(run, window).rate_bps
     assert min(rates) * 0.99 - 8 <= rate <= max(rates) * 1.01 + 8
 
 
 @given(shift=st.floats(-1e6, 1e6))
 def test_moving_everything_in_time_changes_nothing(shift: float) -> None:
     rates = [1e9, 2e9, 3e9, 4e9]
-    here = count(place(load(rates), 0.0, 4.0), Window(0.5, 3.5)).rate_bps
-    there = count(place(load(rates), shift, 4.0 + shift), Window(0.5 + shift, 3.5 + shift)).rate_bps
+    here = count_in_window(place_load(load(rates), 0.0, 4.0), Window(0.5, 3.5)).rate_bps
+    there = count_in_window(
+        place_load(load(rates), shift, 4.0 + shift), Window(0.5 + shift, 3.5 + shift)
+    ).rate_bps
     assert there == pytest.approx(here, rel=1e-6)
 
 
@@ -139,7 +141,7 @@ def test_a_missing_sample_lowers_the_coverage_and_not_the_mean() -> None:
 
 
 def test_only_intervals_wholly_inside_the_window_are_its_series() -> None:
-    run = place(load([1e6, 2e6, 3e6, 4e6]), 0.0, 4.0)
+    run = place_load(load([1e6, 2e6, 3e6, 4e6]), 0.0, 4.0)
     assert rates_over(run, Window(0.5, 3.5)) == pytest.approx([2e6, 3e6])
 
 
@@ -184,7 +186,7 @@ def test_a_short_interval_apart_from_its_neighbours_is_left_out() -> None:
 
 def test_a_last_interval_of_10_ms_is_no_rate_of_the_window() -> None:
     own = LoadEnd(False, "", counted(*[SECOND] * 3, (0.01, 35_000_000)), 3.01, None)
-    rates = rates_over(place(own, 0.0, 3.01), Window(0.0, 3.01))
+    rates = rates_over(place_load(own, 0.0, 3.01), Window(0.0, 3.01))
     assert rates == pytest.approx([9.36e9, 9.36e9, 9.64e9 / 1.01])
 
 

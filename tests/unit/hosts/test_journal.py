@@ -13,7 +13,7 @@ import pytest
 from tests.inline import invoke
 
 from linewatt.engine.undo.leftover import leftovers, refuse_leftovers
-from linewatt.engine.undo.restore import forget
+from linewatt.engine.undo.restore import forget_journal
 from linewatt.errors import ChangeError, JournalError
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.journal.journal import Entry, Journal, journal_path, journals
@@ -124,8 +124,8 @@ def test_a_journal_of_hosts_that_are_no_more_can_be_dropped(tmp_path: Path) -> N
     journal.intend([entry(0)])
     journal.close()
     with pytest.raises(ChangeError, match="there are: gone"):
-        forget(tmp_path, "other")
-    assert forget(tmp_path, "gone") == 1
+        forget_journal(tmp_path, "other")
+    assert forget_journal(tmp_path, "gone") == 1
     assert journals(tmp_path) == []
 
 
@@ -329,7 +329,7 @@ def test_forget_takes_only_names_of_its_own_journals(tmp_path: Path, name: str) 
     outside = tmp_path / "outside.jsonl"
     outside.write_text("mine\n")
     with pytest.raises(ChangeError, match="no such journal; there are: killed"):
-        forget(tmp_path, name)
+        forget_journal(tmp_path, name)
     assert outside.exists()
 
 

@@ -14,7 +14,7 @@ import pytest
 from linewatt.campaign.planning.cases import expand
 from linewatt.campaign.planning.plan import plan_campaign
 from linewatt.campaign.reading.file import load_campaign as load_campaign
-from linewatt.engine.measuring.window import Counted, common_window, count, place
+from linewatt.engine.measuring.window import Counted, common_window, count_in_window, place_load
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.loads.base import Exchange, LoadJob
 from linewatt.loads.sockperf import LOAD
@@ -78,9 +78,9 @@ def test_a_clock_that_is_taken_for_another_rate_makes_no_figure() -> None:
 
 def test_counts_of_the_whole_run_are_taken_into_the_window_in_proportion() -> None:
     client, server = (parsed("3.7-udp-60-paced", end) for end in ("client", "server"))
-    runs = [place(one, 100.0, 102.0) for one in (client, server)]
+    runs = [place_load(one, 100.0, 102.0) for one in (client, server)]
     window = common_window(runs, 0.5, 1.0)
-    sent: Counted = count(runs[0], window)
+    sent: Counted = count_in_window(runs[0], window)
     assert sent.rate_bps == pytest.approx(8 * 10_003 * 18 / 2.0)
     assert sent.packets == round(10_003 / 2)
 

@@ -23,7 +23,7 @@ from tests.unit.conftest import Run
 from linewatt.campaign import stored
 from linewatt.campaign.reading.file import load_campaign
 from linewatt.cli.output import print_csv
-from linewatt.engine.live.secrets import passwords
+from linewatt.engine.live.secrets import read_passwords
 from linewatt.engine.live.session import Session
 from linewatt.engine.readiness.congestion import check_congestion
 from linewatt.errors import HostError, InvalidInput, StoreError
@@ -486,7 +486,7 @@ def test_a_file_without_end_is_refused(
 def test_a_password_file_without_end_is_refused(write: Write) -> None:
     campaign = load_campaign(write(with_power("driver: ipmi, address: a, user: u, password_file: /dev/zero")))
     with pytest.raises(InvalidInput, match="its first line is no password"):
-        passwords(campaign)
+        read_passwords(campaign)
 
 
 def test_the_host_of_a_jump_is_no_part_of_what_reports_and_comparisons_see() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from linewatt.campaign.reading.file import load_campaign
-from linewatt.engine.live.secrets import open_files, passwords
+from linewatt.engine.live.secrets import notes_on_open_files, read_passwords
 from linewatt.errors import InvalidInput
 from linewatt.features.users.server_password import server_password
 
@@ -22,7 +22,7 @@ CANARY = "canary-40b7"
 
 def asked(tmp_path: Path, **secret: str) -> str | None:
     """The password of the one source of a campaign."""
-    return passwords(load_campaign(written(tmp_path, **secret)))["a", "bmc"]
+    return read_passwords(load_campaign(written(tmp_path, **secret)))["a", "bmc"]
 
 
 def written(tmp_path: Path, **secret: str) -> Path:
@@ -92,13 +92,13 @@ def test_a_file_that_every_user_can_read_is_told_and_others_are_not(tmp_path: Pa
     secret.write_text(CANARY)
     campaign = load_campaign(written(tmp_path, password_file=secret.name))
     secret.chmod(0o640)
-    assert open_files(campaign) == []
+    assert notes_on_open_files(campaign) == []
     secret.chmod(0o644)
-    assert open_files(campaign) == [
+    assert notes_on_open_files(campaign) == [
         f"hosts.a.power.bmc.password_file: every user of this machine can read {secret}; chmod o= '{secret}'"
     ]
     secret.unlink()
-    assert open_files(campaign) == []
+    assert notes_on_open_files(campaign) == []
 
 
 def of_users(tmp_path: Path, **server: str) -> Path:
@@ -114,7 +114,8 @@ def test_the_password_file_of_a_server_of_users_is_looked_at_too(tmp_path: Path)
     secret = tmp_path / "secret"
     secret.write_text(CANARY)
     secret.chmod(0o604)
-    (note,) = open_files(load_campaign(of_users(tmp_path, url="ftp://u@192.0.2.9/", password_file="secret")))  # noqa: S106  a name
+    campaign = of_users(tmp_path, url="ftp://u@192.0.2.9/", password_file="secret")  # noqa: S106  a name
+    (note,) = notes_on_open_files(load_campaign(campaign))
     assert note.startswith("users.server.password_file: ")
 
 

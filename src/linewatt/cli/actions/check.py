@@ -19,7 +19,7 @@ from linewatt.cli.output import print_json, put, say
 from linewatt.engine.readiness import checkup_fix
 from linewatt.engine.readiness.checkup import Checkup
 from linewatt.engine.readiness.checkup_fix import Fixes
-from linewatt.engine.readiness.readiness import Check, fixes, titles, worst
+from linewatt.engine.readiness.readiness import Check, check_titles, fixes_of_checks, worst_status
 from linewatt.hosts.journal.journal import state_dir
 
 SCHEMA_VERSION = 1
@@ -55,9 +55,11 @@ async def _checked(
     try:
         await checkup.open()
         checks = await checkup.checks()
-        if not fix or not fixes(checks):
+        if not fix or not fixes_of_checks(checks):
             return checks, checkup_fix.Fixes()
-        applied = await checkup_fix.fix(campaign.name, checkup.hosts, fixes(checks), state_dir())
+        applied = await checkup_fix.apply_fixes(
+            campaign.name, checkup.hosts, fixes_of_checks(checks), state_dir()
+        )
         return await checkup.checks(), applied
     finally:
         await checkup.close()
@@ -106,7 +108,7 @@ def lines(campaign: Campaign, checks: Sequence[Check]) -> Iterator[str]:
 
 
 def _table(campaign: Campaign, checks: Sequence[Check]) -> Iterator[str]:
-    names = list(titles())
+    names = list(check_titles())
     width = min(NAME_WIDTH, max(4, *(len(name) for name in campaign.hosts))) + 2
     for line in (0, 1):
         cells = [f"{name:<{2 * COLUMN}}" for name in names[line::2]]
@@ -114,7 +116,7 @@ def _table(campaign: Campaign, checks: Sequence[Check]) -> Iterator[str]:
     for host in campaign.hosts:
         shown = host if len(host) <= NAME_WIDTH else host[: NAME_WIDTH - 1] + "…"
         host_checks = [check for check in checks if check.host == host]
-        marks = (MARKS[worst(check for check in host_checks if check.name == name)] for name in names)
+        marks = (MARKS[worst_status(check for check in host_checks if check.name == name)] for name in names)
         yield (shown.ljust(width) + "".join(mark.ljust(COLUMN) for mark in marks)).rstrip()
     yield LEGEND
 
@@ -125,7 +127,7 @@ def _findings(checks: Sequence[Check], word: str) -> Iterator[str]:
     for check in checks:
         alike.setdefault((check.name, check.found, check.advice), []).append(check.host)
     for (name, finding, advice), hosts in alike.items():
-        yield from _wrapped(f"{word}  {_some(hosts)}: {titles().get(name, name)}: {finding}", "    ")
+        yield from _wrapped(f"{word}  {_some(hosts)}: {check_titles().get(name, name)}: {finding}", "    ")
         if advice:
             yield from _wrapped(f"    do: {advice}", "        ")
 
@@ -134,7 +136,7 @@ def _unknown(checks: Sequence[Check]) -> Iterator[str]:
     """One line a host: it may be all right."""
     texts_by_host: dict[str, list[str]] = {}
     for check in checks:
-        text = f"{titles().get(check.name, check.name)}: {check.found}"
+        text = f"{check_titles().get(check.name, check.name)}: {check.found}"
         texts_by_host.setdefault(check.host, []).append(f"{text} ({check.advice})" if check.advice else text)
     alike: dict[str, list[str]] = {}
     for host, texts in texts_by_host.items():

@@ -27,9 +27,9 @@ def rederive_result(*, result_id: str, results: Path, write: bool, trials: bool,
     original = read.find_result(results, result_id)
     with read.reading_results(original):
         rederived = run.rederive(read.load_result(original))
-    path = run.write(rederived) if write else None
+    path = run.write_rederived(rederived) if write else None
     if as_json:
-        print_json(run.as_document(rederived) | {"written": None if path is None else str(path)})
+        print_json(run.rederived_document(rederived) | {"written": None if path is None else str(path)})
         return
     print_rich(lambda width: _shown(rederived, width, all_trials=trials))
     if path is not None:

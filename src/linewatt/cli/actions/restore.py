@@ -8,8 +8,8 @@ import typer
 from linewatt.cli.output import print_json, say
 from linewatt.cli.signals import until_done
 from linewatt.engine.undo.restore import Undoer
-from linewatt.engine.undo.restore import forget as forget_journal
-from linewatt.engine.undo.restore import restore as restore_all
+from linewatt.engine.undo.restore import forget_journal as forget_journal
+from linewatt.engine.undo.restore import restore_hosts as restore_all
 from linewatt.hosts.journal.journal import state_dir
 
 

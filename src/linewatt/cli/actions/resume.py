@@ -15,7 +15,7 @@ from linewatt.campaign.reading import file
 from linewatt.campaign.resolving import resolve_campaign
 from linewatt.cli.execution import check_plan, execute, finish, run_kind
 from linewatt.cli.output import results_there, say
-from linewatt.engine.further import lacking
+from linewatt.engine.further import lacking_trials
 from linewatt.engine.plan_kinds import plan_kind
 from linewatt.errors import InvalidInput, StoreError
 from linewatt.foreign import one_line
@@ -52,7 +52,7 @@ def resume_result(*, result_id: str, results: Path, wait: bool, as_json: bool, a
     if kind is not None:
         run_kind(campaign, kind.plan(campaign), result, results, as_json, wait=wait)
         return
-    if result.complete and not lacking(result.path, planned.further):
+    if result.complete and not lacking_trials(result.path, planned.further):
         say(f"{result.id}: nothing to do, all {len(result.trials)} trials are stored")
         return
     finish(*execute(campaign, planned, result, results, as_json, wait=wait), results, as_json)

@@ -18,7 +18,7 @@ from linewatt.engine.live.readback import Difference, ReadBack, read_back
 from linewatt.engine.live.session import Session
 from linewatt.engine.live.throttling import outside_limits
 from linewatt.engine.live.trial import Live
-from linewatt.engine.undo.knobs import KNOBS
+from linewatt.engine.undo.knobs import ALL_KNOBS
 from linewatt.engine.undo.settings import Settings
 from linewatt.findings.window import ASKING_S
 from linewatt.hosts.clock import now_s
@@ -99,7 +99,7 @@ class Asking:
                     hosts[name],
                     host_pids,
                     settings.of(name),
-                    KNOBS,
+                    ALL_KNOBS,
                     ports.get(name, ()),
                     self._ours(name, host_pids),
                 )
@@ -121,7 +121,7 @@ class Asking:
         """What is still to be seen of hosts whose loads have all failed: facts alone, nothing runs there."""
         hosts = self._session.hosts
         names = dict.fromkeys(name for live in self._lives for name in live.case.hosts)
-        readbacks = await asyncio.gather(*(read_back(hosts[name], (), (), KNOBS) for name in names))
+        readbacks = await asyncio.gather(*(read_back(hosts[name], (), (), ALL_KNOBS) for name in names))
         return dict(zip(names, readbacks, strict=True))
 
     def cancel(self) -> None:

@@ -27,7 +27,7 @@ _TAKEN: dict[str, str] = {}
 """variables that were taken out of the environment: a program may ask for them again"""
 
 
-def passwords(campaign: Campaign) -> Passwords:
+def read_passwords(campaign: Campaign) -> Passwords:
     """Every source's password. Raises InvalidInput for one that is named and not there."""
     return {
         (host, name): _password(f"hosts.{host}.power.{name}", source.cfg)
@@ -36,7 +36,7 @@ def passwords(campaign: Campaign) -> Passwords:
     }
 
 
-def open_files(campaign: Campaign) -> list[str]:
+def notes_on_open_files(campaign: Campaign) -> list[str]:
     """Notes on password files that every user of this machine can read."""
     named = []
     for host, sources in campaign.power.items():

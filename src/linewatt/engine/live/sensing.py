@@ -91,7 +91,7 @@ class Restarts:
         return True
 
 
-async def tried(
+async def try_until_it_works(
     attempt: Callable[[], Awaitable[None]],
     pauses_s: Iterable[float],
     tell: Callable[[str], None] = lambda _: None,

@@ -23,10 +23,10 @@ from linewatt.engine.measuring.cut import Cut, InstanceRun, Seen, Setup
 from linewatt.engine.measuring.ends import end_result
 from linewatt.engine.measuring.feature_load import measuring_of
 from linewatt.engine.measuring.flags import Check, flags
-from linewatt.engine.measuring.link import down_behind, lost_carrier, nothing_arrived, silence
+from linewatt.engine.measuring.link import down_behind, lost_carrier, nothing_arrived, silence_s
 from linewatt.engine.measuring.ports import left_its_port, port_results
 from linewatt.engine.measuring.thermal import with_thermal
-from linewatt.engine.measuring.window import EndRun, common_window, count, place, total_rates
+from linewatt.engine.measuring.window import EndRun, common_window, count_in_window, place_load, total_rates
 from linewatt.engine.measuring.window_power import with_power
 from linewatt.errors import NobodyCame, ParseError
 from linewatt.foreign import understood
@@ -99,7 +99,7 @@ def measure(
         ]
         if dead is None and not sum(rates):
             dead = nothing_arrived(run, pair)
-        dead = dead or silence(run, pair_runs, window, pair)
+        dead = dead or silence_s(run, pair_runs, window, pair)
     dead = dead or left_its_port(trial)
     if dead is not None:
         return Measured(_failed(run, dead), sensed, raw)
@@ -162,7 +162,7 @@ def _instance_run(output: InstanceOutput, run: TrialRun, load: Load) -> Instance
             raise ParseError(_other_server(output, host, error, ends)) from error
         last, at = (ended, host) if load.server_ends else (output.client, case.client)
         ended_s = _ended_s(last, run.clocks[at]) - load.trail_s
-        ends[host] = place(parsed, client_started_s + load.lead_s, ended_s)
+        ends[host] = place_load(parsed, client_started_s + load.lead_s, ended_s)
     sender, receiver = ends[case.sender], ends[case.receiver]
     if not sender.load.is_sender or receiver.load.is_sender:
         raise ParseError(f"instance {output.planned.instance}: sender and receiver are the wrong way round")
@@ -272,7 +272,10 @@ def _flow(case: Case, pair: Case, line: LineLimit | None, ends: Sequence[EndResu
 
 
 def _instance_result(instance_run: InstanceRun, cut: Cut) -> InstanceResult:
-    sent, received = count(instance_run.sender, cut.window), count(instance_run.receiver, cut.window)
+    sent, received = (
+        count_in_window(instance_run.sender, cut.window),
+        count_in_window(instance_run.receiver, cut.window),
+    )
     planned = instance_run.output.planned
     case = cut.run.planned.case.pair_of(planned.instance)
     return InstanceResult(

@@ -34,7 +34,7 @@ class EndRun:
         return self.start_s + self.load.duration_s
 
 
-def place(load: LoadEnd, earliest_start_s: float, ended_s: float) -> EndRun:
+def place_load(load: LoadEnd, earliest_start_s: float, ended_s: float) -> EndRun:
     """Put a load's own zero between its earliest start and its end minus its duration."""
     latest_start_s = max(earliest_start_s, ended_s - load.duration_s)
     middle_s = (earliest_start_s + latest_start_s) / 2
@@ -70,7 +70,7 @@ class Counted:
     lost_packets: int | None
 
 
-def count(run: EndRun, window: Window) -> Counted:
+def count_in_window(run: EndRun, window: Window) -> Counted:
     """Counts of one end in the window. Raises ParseError when its intervals leave part of it uncovered."""
     parts = [(interval, _share(run, interval, window)) for interval in run.load.intervals]
     parts = [(interval, share) for interval, share in parts if share > 0]

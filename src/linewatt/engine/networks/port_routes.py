@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from linewatt.campaign.planning.plan import Plan, Round
 from linewatt.engine.live.session import Session
-from linewatt.engine.networks.proof import Crossed, Leg, legs
+from linewatt.engine.networks.proof import Crossed, Leg, legs_of_rounds
 from linewatt.network.host_route import HOST_ROUTE_KNOB, host_route_setting
 from linewatt.records import PlaceLine
 from linewatt.tuning.base import Change
@@ -31,7 +31,7 @@ def port_changes(
     if not crossed:
         return ()
     taken = {(change.host, change.knob, change.target) for change in changes}
-    ways = (leg for leg in legs(session, rounds) if _is_of(leg, crossed))
+    ways = (leg for leg in legs_of_rounds(session, rounds) if _is_of(leg, crossed))
     route_changes = dict.fromkeys(change for leg in sorted(ways, key=_order) for change in _changes(leg))
     return tuple(change for change in route_changes if (change.host, change.knob, change.target) not in taken)
 

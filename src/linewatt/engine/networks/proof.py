@@ -107,7 +107,7 @@ class Proofs:
         good = self._good()
         self._found |= dict.fromkeys(state for state in states if state[1] in good)
         new = [state for state in states if state not in self._found]
-        problems = await prove(self._session.hosts, [leg for _, leg in new])
+        problems = await prove_paths(self._session.hosts, [leg for _, leg in new])
         for state, problem in zip(new, problems, strict=True):
             self._found[state] = problem
             if problem is not None and not self._fails(states[state], problem):
@@ -165,7 +165,9 @@ async def refuse_wrong_ways(session: Session, rounds: Iterable[Round]) -> Looked
     for leg in bare_legs:
         _on_its_interface(session, leg)
     crossed = []
-    problems = dict(zip(bare_legs, await prove(session.hosts, list(bare_legs), search=False), strict=True))
+    problems = dict(
+        zip(bare_legs, await prove_paths(session.hosts, list(bare_legs), search=False), strict=True)
+    )
     for leg, problem in problems.items():
         if problem is None or problem.kind != "way":
             continue
@@ -200,7 +202,7 @@ def _on_its_interface(session: Session, leg: Leg) -> None:
         )
 
 
-def legs(session: Session, rounds: Iterable[Round]) -> list[Leg]:
+def legs_of_rounds(session: Session, rounds: Iterable[Round]) -> list[Leg]:
     """Both ways of all that rounds send, each once. Raises HostError for an interface without an address."""
     cases = dict.fromkeys(trial.case for round_ in rounds for trial in round_.trials)
     return list(dict.fromkeys(leg for case in cases for leg in _legs(session, case)))
@@ -232,7 +234,7 @@ def _legs(session: Session, case: Case) -> list[Leg]:
     ]
 
 
-async def prove(
+async def prove_paths(
     hosts: Mapping[str, Host], legs: Sequence[Leg], *, search: bool = True
 ) -> list[Problem | None]:
     """What is wrong with each; ``search``: with the largest packet that passes, once a host.

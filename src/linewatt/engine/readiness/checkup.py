@@ -19,7 +19,7 @@ from linewatt.campaign.planning.places import Site
 from linewatt.campaign.planning.plan import PlannedTrial, plan_campaign
 from linewatt.campaign.reading.sites import read_topologies, site_of_host
 from linewatt.core.feature import host_checks
-from linewatt.engine.live.secrets import passwords
+from linewatt.engine.live.secrets import read_passwords
 from linewatt.engine.live.session import Connector, learn_further_nics
 from linewatt.engine.plan_kinds import plan_kind
 from linewatt.engine.readiness import checkup_power, readiness_cpu, readiness_host, readiness_net
@@ -87,7 +87,7 @@ class Checkup:
         self.hosts: dict[str, Host] = {}
         self._state = state
         self._results = results
-        self._secrets = passwords(campaign)
+        self._secrets = read_passwords(campaign)
         self._topologies = read_topologies(campaign)
         self._load = LOADS[campaign.load]
         self._connector = Connector()

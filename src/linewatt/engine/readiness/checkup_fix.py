@@ -62,7 +62,9 @@ def refuse(state: Path, specs: Iterable[HostSpec]) -> None:
             )
 
 
-async def fix(campaign: str, hosts: Mapping[str, Host], changes: Sequence[Change], state: Path) -> Fixes:
+async def apply_fixes(
+    campaign: str, hosts: Mapping[str, Host], changes: Sequence[Change], state: Path
+) -> Fixes:
     """Make these changes; hosts at the same time, on each one after the other.
 
     What a host shows already is no change. Raises ChangeError and JournalError as :func:`refuse`.

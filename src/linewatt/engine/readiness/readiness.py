@@ -49,7 +49,7 @@ TITLES: Mapping[str, str] = {
 """what each check of the core is about, in the order of the table"""
 
 
-def titles() -> dict[str, str]:
+def check_titles() -> dict[str, str]:
     """The same with the checks of features, which stand before what earlier runs left."""
     *first, last = TITLES.items()
     return dict([*first, *((check.name, check.title) for check in host_checks()), last])
@@ -218,13 +218,13 @@ class PowerAnswer:
     """its readings of power that are no estimates"""
 
 
-def worst(checks: Iterable[Check]) -> Status | None:
+def worst_status(checks: Iterable[Check]) -> Status | None:
     """The worst status among these; ``None`` where there are none."""
     statuses = {check.status for check in checks}
     return next((status for status in WORST_FIRST if status in statuses), None)
 
 
-def fixes(checks: Iterable[Check]) -> tuple[Change, ...]:
+def fixes_of_checks(checks: Iterable[Check]) -> tuple[Change, ...]:
     """The changes that would help, each once: a profile first, because it sets much of the rest."""
     unique = dict.fromkeys(check.fix for check in checks if check.fix is not None)
     return tuple(sorted(unique, key=lambda change: (change.knob != "tuned", change.host, change.knob)))

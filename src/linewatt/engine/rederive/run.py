@@ -87,7 +87,7 @@ def settle(path: Path) -> tuple[int, ...]:
         campaign = stored.campaign_from_dict(result.manifest.asked.written)
         folders = [folder for folder in read.trial_dirs(path) if int(folder.name) in refuted]
         rederived = Rederived(result, _each(result, campaign, folders))
-    write(rederived)
+    write_rederived(rederived)
     return tuple(
         trial.number for trial in rederived.trials if trial.number in refuted and _has_power_now(trial)
     )
@@ -98,7 +98,7 @@ def _has_power_now(again: TrialAgain) -> bool:
     return any(change.before is None and change.after is not None for change in power_changes)
 
 
-def write(rederived: Rederived) -> Path | None:
+def write_rederived(rederived: Rederived) -> Path | None:
     """Store all trials that were made again, if one is another now. Raises StoreError."""
 
     if not rederived.changed:
@@ -172,7 +172,7 @@ def _measured(trial_inputs: Kept, files: Mapping[str, str], campaign: Campaign) 
     return correct_trial(trial, feature_values_of(campaign))
 
 
-def as_document(rederived: Rederived) -> dict[str, Any]:
+def rederived_document(rederived: Rederived) -> dict[str, Any]:
     """Everything that differs, for ``--json``."""
     return {
         "schema_version": 1,

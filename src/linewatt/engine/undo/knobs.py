@@ -18,7 +18,7 @@ from linewatt.tuning.cpu.min_perf import MinPerf
 from linewatt.tuning.registry import KNOBS as TUNING
 from linewatt.tuning.steering.interrupts import Interrupts
 
-KNOBS: dict[str, Knob] = {
+ALL_KNOBS: dict[str, Knob] = {
     **TUNING,
     **NETWORK,
     Interrupts.name: Interrupts(),

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from linewatt.engine import events
 from linewatt.engine.undo.host_lock import Holder, OnText, take, writers_ended
-from linewatt.engine.undo.knobs import KNOBS, apart
+from linewatt.engine.undo.knobs import ALL_KNOBS, apart
 from linewatt.engine.undo.leftover import FIXES, is_running, place_of
 from linewatt.engine.undo.put_back import put_back_in_turn
 from linewatt.errors import ChangeError, JournalError, LinewattError
@@ -135,7 +135,7 @@ async def _undo_on(
                 by.say(held.note)
         await writers_ended(host, by.say)
         groups = list(apart(entries))
-        async for _, outcomes in put_back_in_turn(host, KNOBS, groups, journal, force=force):
+        async for _, outcomes in put_back_in_turn(host, ALL_KNOBS, groups, journal, force=force):
             problems += [str(problem) for problem in outcomes if problem is not None]
     except LinewattError as error:
         problems.append(f"{error} ({len(entries)} settings are still to be put back)")
@@ -194,7 +194,7 @@ def _age(path: Path) -> tuple[str, bool]:
     return (stamps[-1 if fixes else 0] if stamps else ""), not fixes
 
 
-def forget(state: Path, result_id: str) -> int:
+def forget_journal(state: Path, result_id: str) -> int:
     """Drop a journal whose hosts are no more. Returns how many changes it held. Raises ChangeError."""
     path_by_id = {path.stem: path for path in journals(state)}
     if result_id not in path_by_id:
@@ -205,7 +205,7 @@ def forget(state: Path, result_id: str) -> int:
     return len(entries)
 
 
-async def restore(state: Path, by: Undoer | None = None, *, force: bool = False) -> list[Restored]:
+async def restore_hosts(state: Path, by: Undoer | None = None, *, force: bool = False) -> list[Restored]:
     """Undo what every campaign that no longer runs left behind, the newest first.
 
     A journal whose campaign still runs is left alone and told, and so is what older ones hold of its hosts;

@@ -17,9 +17,9 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning.plan import plan_campaign
 from linewatt.campaign.reading.sites import site_of_host
 from linewatt.engine import events
-from linewatt.engine.live.secrets import passwords
+from linewatt.engine.live.secrets import read_passwords
 from linewatt.engine.live.session import Connector, Session, read_facts
-from linewatt.engine.undo.knobs import KNOBS
+from linewatt.engine.undo.knobs import ALL_KNOBS
 from linewatt.engine.undo.restore import undo_and_tell
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import HostError, InvalidInput, LinewattError
@@ -78,7 +78,7 @@ async def facts_of(campaign: Campaign) -> dict[str, Facts | Missing]:
 
 async def rehearse_changes(campaign: Campaign, state: Path, say: events.OnEvent) -> Rehearsed:
     """Make and undo each change of a campaign alone. Raises LinewattError if hosts are unreachable."""
-    session = Session(campaign, passwords(campaign))
+    session = Session(campaign, read_passwords(campaign))
     problems: list[str] = []
 
     def collect(event: events.Event) -> None:
@@ -95,7 +95,7 @@ async def rehearse_changes(campaign: Campaign, state: Path, say: events.OnEvent)
         journal = Journal(journal_path(state, NAME), create=True)
         journal.begin(campaign.hosts.values())
         try:
-            settings = Settings(session.hosts, KNOBS, journal)
+            settings = Settings(session.hosts, ALL_KNOBS, journal)
             outcomes = [await _try_change(settings, journal, change, say) for change in changes]
         finally:
             await completed(undo_and_tell(journal, session.hosts, session.holder, collect))

@@ -17,12 +17,12 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning.places import Site
 from linewatt.campaign.planning.plan import Round
 from linewatt.engine import events
-from linewatt.engine.background_imports import Step
+from linewatt.engine.background_imports import ImportStep
 from linewatt.engine.live.current_readings import is_current, watts_now
-from linewatt.engine.live.sensing import Restarts, start_sensors, tried
-from linewatt.engine.networks.proof import legs, prove
+from linewatt.engine.live.sensing import Restarts, start_sensors, try_until_it_works
+from linewatt.engine.networks.proof import legs_of_rounds, prove_paths
 from linewatt.engine.run import Places, Run
-from linewatt.engine.undo.knobs import KNOBS
+from linewatt.engine.undo.knobs import ALL_KNOBS
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import DiskFull, LinewattError, StoreError
 from linewatt.features.soak import storage as store
@@ -80,7 +80,7 @@ class SoakRun(Run[events.SoakEnded]):
             return self._ended(result.path)
         return await self._run(result)
 
-    def _needed(self) -> list[Step]:
+    def _needed(self) -> list[ImportStep]:
         return [*super()._needed(), samples.warm_up_samples]
 
     def _needs_cpus(self) -> bool:
@@ -98,10 +98,10 @@ class SoakRun(Run[events.SoakEnded]):
         self, path: Path, settings: Settings, journal: Journal, result: read.Result | None
     ) -> events.SoakEnded:
         session, planned = self._session, self._plan
-        folder = Settings(session.hosts, KNOBS, journal)  # of its own: it outlives each round's settings
+        folder = Settings(session.hosts, ALL_KNOBS, journal)  # of its own: it outlives each round's settings
         await start_sensors(session, self._say, refuses=True)
         await settings.to(planned.changes_in(next(iter(planned.rounds), None)), session.hosts)
-        for problem in await prove(session.hosts, legs(session, planned.rounds)):
+        for problem in await prove_paths(session.hosts, legs_of_rounds(session, planned.rounds)):
             if problem is not None:
                 self._say(events.Warned(problem.text))
         await session.first_readings()
@@ -235,7 +235,9 @@ class SoakRun(Run[events.SoakEnded]):
 
     async def _until_it_works(self, host: str, what: str, again: Callable[[], Awaitable[None]]) -> None:
         pauses_s = chain(RECONNECT_S, repeat(RECONNECT_S[-1]))
-        await tried(again, pauses_s, lambda why: self._happened("warning", host, f"{what}: {why}"))
+        await try_until_it_works(
+            again, pauses_s, lambda why: self._happened("warning", host, f"{what}: {why}")
+        )
 
     # --- the end -----------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from linewatt.campaign.planning.plan import PlannedTrial, Round
 from linewatt.engine.live.session import Session
 from linewatt.engine.live.trial import Levels, LiveTrial, LoadTime
 from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
-from linewatt.engine.measuring.window import place
+from linewatt.engine.measuring.window import place_load
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, HostError, ParseError
 from linewatt.features.soak.plan import SoakPlan, segment_s
@@ -171,5 +171,5 @@ def _ends(
         except ParseError as error:
             ends.append((host, Missing(f"{host}: {error}")))
             continue
-        ends.append((host, (place(parsed, run.started_s, ended_s).start_s, parsed)))
+        ends.append((host, (place_load(parsed, run.started_s, ended_s).start_s, parsed)))
     return ends

@@ -13,7 +13,7 @@ from linewatt.analysis.statistics import shapes
 from linewatt.analysis.statistics.steadiness import standard_error
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.trial_run import TrialRun, UsersReport
-from linewatt.engine.measuring.checks.steadiness import of_shape
+from linewatt.engine.measuring.checks.steadiness import flag_of_shape
 from linewatt.engine.measuring.cut import Cut, Setup
 from linewatt.engine.measuring.measure import trial_of
 from linewatt.engine.measuring.window import COVERAGE_NEEDED, overlap_s
@@ -164,7 +164,7 @@ def users_series(run: TrialRun) -> Iterator[Series]:
 def users_throughput(rates: Sequence[float], window: Window) -> list[Flag]:
     """What the reports of all users say together. Few low intervals are no event: files end, users think."""
     shape = shapes.find_shape(rates)
-    return [] if isinstance(shape, shapes.Lows) else of_shape(shape, len(rates), window)
+    return [] if isinstance(shape, shapes.Lows) else flag_of_shape(shape, len(rates), window)
 
 
 class UsersMeasuring:

@@ -14,7 +14,7 @@ from linewatt.engine import events
 from linewatt.engine.live.session import Session
 from linewatt.engine.live.trial import LoadTime
 from linewatt.engine.live.trial_run import TrialRun, UsersReport
-from linewatt.engine.undo.knobs import KNOBS
+from linewatt.engine.undo.knobs import ALL_KNOBS
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import HostError, LinewattError
 from linewatt.features.users import jobs as work
@@ -52,7 +52,7 @@ class UsersAtWork:
         check_installed()
         if (users := users_in(campaign)) is not None:
             await work.environments(users, session)
-        return cls(session, campaign, Settings(session.hosts, KNOBS, journal), say)
+        return cls(session, campaign, Settings(session.hosts, ALL_KNOBS, journal), say)
 
     def trial(self, planned: PlannedTrial, load: LoadTime) -> UsersTrial:
         return UsersTrial(self, planned, load)

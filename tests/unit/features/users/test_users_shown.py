@@ -13,7 +13,7 @@ from tests.unit.features.users.test_users_experiment import CASE, SETUP, SIZE, W
 
 from linewatt.analysis.comparison.case_runs import CaseRuns
 from linewatt.analysis.comparison.matching import Side, match_two
-from linewatt.engine.case_text import describe
+from linewatt.engine.case_text import describe_case
 from linewatt.engine.measuring.measure import measure
 from linewatt.loads.registry import DEFAULT, LOADS
 from linewatt.model import Case, PowerResult, Trial
@@ -34,7 +34,7 @@ from linewatt.report.trials.terminal import show_trials
     ],
 )
 def test_a_run_says_how_many_users_there_are_and_no_instances(case: Case, said: str) -> None:
-    assert describe(case) == said
+    assert describe_case(case) == said
 
 
 def trial_with(number: int, users: str) -> Trial:

@@ -66,10 +66,10 @@ def _of_pairs(seen: Seen) -> list[Flag]:
 def throughput(receivers: Sequence[EndRun], window: Window) -> list[Flag]:
     """What the receivers' intervals say together; nothing below ten of them."""
     total = total_rates(receivers, window)
-    return of_shape(shapes.find_shape(total), len(total), window)
+    return flag_of_shape(shapes.find_shape(total), len(total), window)
 
 
-def of_shape(shape: shapes.SeriesShape | None, length: int, window: Window) -> list[Flag]:
+def flag_of_shape(shape: shapes.SeriesShape | None, length: int, window: Window) -> list[Flag]:
     """What the shape of throughput in a window of ``length`` equal intervals is found to be."""
     if shape is None:
         return []

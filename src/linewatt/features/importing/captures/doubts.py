@@ -15,7 +15,7 @@ from linewatt.engine.measuring.checks import cpu, layout, load, plausibility, po
 from linewatt.engine.measuring.checks.window import outside_s, standstill
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.flags import Check
-from linewatt.engine.measuring.window import Counted, EndRun, count
+from linewatt.engine.measuring.window import Counted, EndRun, count_in_window
 from linewatt.features.importing.captures.pairing import OneTest
 from linewatt.features.importing.captures.placing import HostClock, Placed
 from linewatt.findings.window import EDGE_ERROR_RATIO
@@ -78,7 +78,7 @@ def counted(trial_facts: Known, window: Window, *, sender: bool) -> list[Counted
     Raises ParseError.
     """
     ends = [(test, test.load_end(sender=sender)) for test in trial_facts.tests]
-    counts = [count(end_run(test, end), window) for test, end in ends if isinstance(end, LoadEnd)]
+    counts = [count_in_window(end_run(test, end), window) for test, end in ends if isinstance(end, LoadEnd)]
     return counts if len(counts) == len(ends) else None
 
 

@@ -12,7 +12,7 @@ from linewatt.campaign.planning.plan import PlannedInstance, PlannedTrial
 from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
 from linewatt.engine.measuring.cut import Cut, InstanceRun, Setup
 from linewatt.engine.measuring.flags import Check
-from linewatt.engine.measuring.link import silence
+from linewatt.engine.measuring.link import silence_s
 from linewatt.engine.measuring.measure import load_series, trial_of
 from linewatt.engine.measuring.window import Counted
 from linewatt.errors import FileRefused, InvalidInput, ParseError
@@ -165,7 +165,7 @@ def _measured(group: _Group, cut: Cut, trial_facts: doubts.Known) -> Trial:
         trial = understood(lambda: _trial(cut, trial_facts), "what its files hold")
     except ParseError as error:
         return _failed(group, trial_facts.load, str(error))
-    why = _nothing(group, trial) or silence(cut.run, cut.runs, cut.window)
+    why = _nothing(group, trial) or silence_s(cut.run, cut.runs, cut.window)
     return trial if why is None else _failed(group, trial_facts.load, why)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from linewatt.analysis.power.totals import Total, power_of_system_now
 from linewatt.engine import events
-from linewatt.engine.case_text import describe, outcome, tells
+from linewatt.engine.case_text import describe_case, is_worth_telling, outcome_of_trial
 from linewatt.features.serve.broadcast.view import Document
 from linewatt.findings import kind_of
 from linewatt.foreign import shortened
@@ -41,7 +41,7 @@ def document_of_event(event: events.Event) -> Document:
                 "event": "trial_started",
                 "number": event.number,
                 "trials": event.trials,
-                "case": describe(event.case),
+                "case": describe_case(event.case),
                 "repetition": event.repetition,
                 "load_s": event.load_s,
                 "left_s": event.remaining_s,
@@ -88,11 +88,11 @@ def _document_of_other(event: events.Event) -> Document:
 
 def row(trial: Trial) -> Document:
     """The row of a stored trial: case, figures and findings."""
-    flags = [flag for flag in trial.flags if tells(flag)]
+    flags = [flag for flag in trial.flags if is_worth_telling(flag)]
     return {
         "number": trial.number,
         "repetition": trial.repetition,
-        "case": describe(trial.case),
+        "case": describe_case(trial.case),
         "failed": trial.status == "failed" or trial.throughput_bps is None,
         "reason": None if trial.reason is None else shortened(trial.reason),
         "throughput_bps": trial.throughput_bps,
@@ -104,7 +104,7 @@ def row(trial: Trial) -> Document:
             {"code": flag.code, "title": kind_of(flag.code).title, "text": shortened(flag.evidence)}
             for flag in flags[:MOST_FLAGS]
         ],
-        "said": shortened(outcome(trial)),
+        "said": shortened(outcome_of_trial(trial)),
     }
 
 
