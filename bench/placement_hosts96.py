@@ -32,7 +32,7 @@ from linewatt.hosts.facts.cpulist import cpu_mask, parse_cpulist
 from linewatt.hosts.journal.journal import Journal
 from linewatt.tuning import apply
 from linewatt.tuning.base import Change
-from linewatt.tuning.registry import KNOBS
+from linewatt.tuning.registry import TUNING_KNOBS
 
 ABOUT_S = 300
 HOSTS = 96
@@ -109,7 +109,7 @@ async def _as_found_elsewhere(session: Session, changes: Sequence[Change]) -> No
     """A lab's hosts are steered from the start, and their GRO depends on the kernel: both are taken away."""
     for one in changes:
         if one.knob in ("rps_cpus", "offload"):
-            host, knob = session.hosts[one.host], KNOBS[one.knob]
+            host, knob = session.hosts[one.host], TUNING_KNOBS[one.knob]
             before = await apply.read(host, knob, one.target)
             command = knob.write(one.target, knob.wanted(before, "off"))
             await host.run(command.argv, stdin=command.stdin, root=True)
@@ -118,7 +118,7 @@ async def _as_found_elsewhere(session: Session, changes: Sequence[Change]) -> No
 async def shown(session: Session, changes: Sequence[Change]) -> dict[Key, str]:
     """What every host shows of what is changed, each setting read on its own."""
     texts = await asyncio.gather(
-        *(apply.read(session.hosts[one.host], KNOBS[one.knob], one.target) for one in changes)
+        *(apply.read(session.hosts[one.host], TUNING_KNOBS[one.knob], one.target) for one in changes)
     )
     return {(one.host, one.knob, one.target): text for one, text in zip(changes, texts, strict=True)}
 
@@ -137,7 +137,7 @@ async def _by_linewatt(session: Session, changes: Sequence[Change], path: Path, 
     """Made and put back twice: as between two rounds, and as at the end of a campaign."""
     journal = Journal(path, create=True)
     journal.begin(session.specs.values())
-    settings = Settings(session.hosts, KNOBS, journal)
+    settings = Settings(session.hosts, TUNING_KNOBS, journal)
     try:
         with _timed(steps.check):
             await settings.check(changes)
@@ -146,7 +146,10 @@ async def _by_linewatt(session: Session, changes: Sequence[Change], path: Path, 
         _all_made(journal, changes)
         with _timed(steps.read):
             answers = await asyncio.gather(
-                *(read_back(host, _PIDS, settings.of(name), KNOBS) for name, host in session.hosts.items())
+                *(
+                    read_back(host, _PIDS, settings.of(name), TUNING_KNOBS)
+                    for name, host in session.hosts.items()
+                )
             )
         _all_read(answers, len(changes))
         with _timed(steps.put_back):

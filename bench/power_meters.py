@@ -19,7 +19,7 @@ from bench.cost import ByHand, by_hand, sweep_rows
 from bench.power_servers import served, snmpd
 from bench.rows import Row
 from linewatt.sensors.power.snmp.profiles import PROFILES
-from linewatt.sensors.registry import POWER
+from linewatt.sensors.registry import POWER_DRIVERS
 
 Ready = Mapping[str, Any]
 HERE = "127.0.0.1"
@@ -109,7 +109,7 @@ def missing(kind: Kind) -> str | None:
 
 
 def _rows(kind: Kind, folder: Path, sweeps: int) -> list[Row]:
-    driver = POWER[kind.name]
+    driver = POWER_DRIVERS[kind.name]
     with served(kind.name, folder) as ready:
         cfg = driver.Config(**kind.settings(ready))
         other = _peer(kind, ready, folder)

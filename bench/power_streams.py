@@ -24,7 +24,7 @@ from bench.rows import MeasurementFailed, Row
 from linewatt.engine.live.feed import Feed
 from linewatt.hosts.base import HostSpec, Line
 from linewatt.sensors.power.ipmi import ipmitool
-from linewatt.sensors.registry import POWER
+from linewatt.sensors.registry import POWER_DRIVERS
 
 BATCHES = 20
 START_S = 30.0
@@ -53,7 +53,7 @@ class Stream:
     said: str = ""
 
     def driver(self) -> Any:
-        kind = POWER[self.name]
+        kind = POWER_DRIVERS[self.name]
         return kind(kind.Config(interval_s=self.interval_s, **self.settings))
 
     def argv(self, driver: Any, host: HostSpec) -> list[str]:

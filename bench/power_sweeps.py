@@ -24,7 +24,7 @@ from linewatt.campaign.reading.file import load_campaign
 from linewatt.engine.live.meters import MeterFeed
 from linewatt.engine.live.secrets import read_passwords
 from linewatt.features.lab.api import Lab
-from linewatt.sensors.registry import POWER
+from linewatt.sensors.registry import POWER_DRIVERS
 
 ABOUT_S = 80
 HOSTS = 96
@@ -67,7 +67,7 @@ def _bmc_rows(campaign: Campaign, sweeps: int, seconds: float) -> list[Row]:
     cfg: Any = source.cfg
     argv = ["ipmitool", "-I", "lanplus", "-C", "3", "-H", cfg.address, "-U", cfg.user]
     peer = by_hand("ipmitool sdr", [*argv, "-f", cfg.password_file, "sdr", "elist"], 5, os.environ)
-    rows = sweep_rows("ipmi", lambda: POWER["ipmi"](cfg), password, sweeps, peer)
+    rows = sweep_rows("ipmi", lambda: POWER_DRIVERS["ipmi"](cfg), password, sweeps, peer)
     return [*rows, *stream_rows(ipmitool_stream(cfg), seconds)]
 
 
@@ -77,7 +77,7 @@ async def _many(campaign: Campaign, seconds: float) -> list[Row]:
     for host in campaign.hosts:
         source, password = _source(campaign, host)
         cfg = source.cfg.model_copy(update={"interval_s": 1.0})
-        feeds.append(MeterFeed(host, "bmc", POWER["ipmi"](cfg), cfg, password))
+        feeds.append(MeterFeed(host, "bmc", POWER_DRIVERS["ipmi"](cfg), cfg, password))
     await asyncio.gather(*(feed.start(_NO_HOST) for feed in feeds))
     await asyncio.sleep(3)  # how often they are updated is looked at first, and often
     began_s = time.time()

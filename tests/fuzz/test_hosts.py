@@ -221,8 +221,8 @@ def test_a_host_that_answers_anything_is_read_back_or_says_why_not(said: list[st
 def test_a_batch_of_anything_is_answers_of_its_commands(said: list[str]) -> None:
     with survived("batch"):
         host: Any = Garbage(SPEC, said)
-        commands = [batch.Short(("a",)), batch.Short(("b",))]
-        assert len(asyncio.run(batch.run_all(host, commands))) == 2
+        commands = [batch.ShortCommand(("a",)), batch.ShortCommand(("b",))]
+        assert len(asyncio.run(batch.run_batch(host, commands))) == 2
 
 
 @fuzz(anything)

@@ -19,7 +19,7 @@ from linewatt.hosts.base import Line
 from linewatt.model import Channel
 from linewatt.sensors.base import SensorConfig
 from linewatt.sensors.power.base import MeterRecord
-from linewatt.sensors.registry import POWER, SENSORS
+from linewatt.sensors.registry import POWER_DRIVERS, SENSORS
 
 _SEEDS: dict[str, list[bytes]] = {
     "mpstat": texts("mpstat/*/output"),
@@ -58,14 +58,14 @@ _SETTINGS: dict[str, dict[str, Any]] = {
         "channels": {"wall": {"scope": "wall", "unit": "W"}},
     },
 }
-NAMES = [*SENSORS, *(name for name, driver in POWER.items() if not hasattr(driver, "open"))]
+NAMES = [*SENSORS, *(name for name, driver in POWER_DRIVERS.items() if not hasattr(driver, "open"))]
 
 
 def feed_of(name: str) -> Feed:
     if name in SENSORS:
         return Feed("h1", SENSORS[name], SENSORS[name].Config())
-    cfg = POWER[name].Config.model_validate_json(json.dumps(_SETTINGS.get(name, {})))
-    return Feed("h1", POWER[name](cfg), cfg, essential=False)
+    cfg = POWER_DRIVERS[name].Config.model_validate_json(json.dumps(_SETTINGS.get(name, {})))
+    return Feed("h1", POWER_DRIVERS[name](cfg), cfg, essential=False)
 
 
 def check_kept(reading: Reading) -> None:

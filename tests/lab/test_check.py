@@ -320,11 +320,11 @@ def _fix(bench: Bench, key: str, value: str) -> None:
 
     from linewatt.campaign.reading.file import load_campaign
     from linewatt.engine.readiness.checkup_fix import apply_fixes
-    from linewatt.hosts.connect import connect
+    from linewatt.hosts.connect import connect_to_host
     from linewatt.tuning.base import Change
 
     async def change() -> None:
-        host = await connect(load_campaign(bench.campaign()).hosts["h2"])
+        host = await connect_to_host(load_campaign(bench.campaign()).hosts["h2"])
         try:
             wish = Change("h2", "sysctl", key, value, "a test")
             fixes = await apply_fixes("t", {"h2": host}, [wish], bench.tmp / "state")

@@ -19,7 +19,7 @@ from linewatt.analysis.power.summary import EndPower
 from linewatt.features.lab.power_model import PSUS, server_power
 from linewatt.features.lab.system import search_path
 from linewatt.model import Window
-from linewatt.sensors.power.dynamics import TOO_SHORT
+from linewatt.sensors.power.dynamics import TOO_SHORT_WORDS
 from linewatt.sensors.registry import SENSORS
 from linewatt.store.read import Result, load_result
 
@@ -79,7 +79,7 @@ def test_watts_above_idle_are_what_the_model_gives_or_are_withheld(lab2: Any, tm
         if end.dynamic_w is None:
             codes = {flag.code for flag in summary.case_flags}
             drifted = end.reasons["dynamic_w"].startswith("idle was ") and "idle-drifted" in codes
-            assert drifted or TOO_SHORT in end.reasons["dynamic_w"]
+            assert drifted or TOO_SHORT_WORDS in end.reasons["dynamic_w"]
             continue
         assert end.dynamic_uncertainty_w is not None
         truth_w = true_above_idle_w(result, end.host, bench.own_cpus(end.host))

@@ -21,7 +21,7 @@ from linewatt.hosts.local import LocalHost
 from linewatt.tuning import apply
 from linewatt.tuning.base import Change
 from linewatt.tuning.factors import factor_named
-from linewatt.tuning.registry import KNOBS
+from linewatt.tuning.registry import TUNING_KNOBS
 
 pytestmark = pytest.mark.lab
 
@@ -89,13 +89,13 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 def changed(host: Namespace, changes: Sequence[Change], journal: Journal) -> int:
     """Make changes; how many of them were not there yet."""
     known = {entry.number for entry in journal.read()[1]}
-    asyncio.run(Settings({"veth": cast(Host, host)}, KNOBS, journal).to(changes, ["veth"]))
+    asyncio.run(Settings({"veth": cast(Host, host)}, TUNING_KNOBS, journal).to(changes, ["veth"]))
     return sum(entry.number not in known and entry.wanted != entry.before for entry in journal.read()[1])
 
 
 def put_back(host: Namespace, journal: Journal) -> None:
     for entry in reversed(journal.read()[1]):
-        assert asyncio.run(put_entries_back(cast(Host, host), KNOBS, [entry], journal)) == [None]
+        assert asyncio.run(put_entries_back(cast(Host, host), TUNING_KNOBS, [entry], journal)) == [None]
     assert journal.read()[1] == ()
 
 
@@ -244,4 +244,4 @@ def test_reading_needs_no_root(host: Namespace) -> None:
 
 def read(host: Namespace, knob: str, target: str) -> str:
     one: Callable[..., Coroutine[Any, Any, str]] = apply.read
-    return asyncio.run(one(cast(Host, host), KNOBS[knob], target))
+    return asyncio.run(one(cast(Host, host), TUNING_KNOBS[knob], target))

@@ -199,8 +199,8 @@ def test_a_host_without_flock_is_taken_and_that_is_said(spaces: list[str], tmp_p
         assert held.process is None
         assert held.note == "h1: no flock there (util-linux), so nothing keeps other controllers away"
         await writers_ended(host, lambda _: None)
-        short = batch.Short(("bash", "-c", "echo made"))
-        (done,) = await batch.run_all(host, [short], lock=batch.EXCLUSIVE)
+        short = batch.ShortCommand(("bash", "-c", "echo made"))
+        (done,) = await batch.run_batch(host, [short], lock=batch.EXCLUSIVE)
         assert (done.status, done.stdout) == (0, "made\n")
 
     asyncio.run(scene())
@@ -218,8 +218,8 @@ def test_an_undo_waits_for_a_write_that_goes_on_without_its_controller(
     said: list[str] = []
 
     async def scene() -> float:
-        short = batch.Short(("bash", "-c", ESCAPES, "x", str(begun)))
-        writing = asyncio.ensure_future(batch.run_all(host, [short], lock=batch.EXCLUSIVE))
+        short = batch.ShortCommand(("bash", "-c", ESCAPES, "x", str(begun)))
+        writing = asyncio.ensure_future(batch.run_batch(host, [short], lock=batch.EXCLUSIVE))
         async with asyncio.timeout(20):
             while not begun.exists():  # noqa: ASYNC110  a file only answers
                 await asyncio.sleep(0.01)
@@ -248,10 +248,10 @@ def test_a_write_that_does_not_end_is_named_and_nothing_is_read_or_written_besid
     async def scene() -> None:
         for kind in (batch.SHARED, batch.EXCLUSIVE):
             with pytest.raises(WaitTimeout, match=r"h1: waited 0\.5 s for another change there to end"):
-                await batch.run_all(host, [batch.Short(("true",))], lock=kind)
+                await batch.run_batch(host, [batch.ShortCommand(("true",))], lock=kind)
         with pytest.raises(WaitTimeout, match=r"waited 0\.5 s for a change .*\(sleep, process \d+\)"):
             await writers_ended(host, lambda _: None)
-        assert [done.status for done in await batch.run_all(host, [batch.Short(("true",))])] == [0]
+        assert [done.status for done in await batch.run_batch(host, [batch.ShortCommand(("true",))])] == [0]
 
     with subprocess.Popen([*host.inside, "bash", "-c", hold], stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None

@@ -21,7 +21,7 @@ import pytest
 from linewatt.errors import HostError
 from linewatt.features.lab.system import search_path
 from linewatt.hosts.base import HostSpec
-from linewatt.hosts.connect import connect
+from linewatt.hosts.connect import connect_to_host
 from linewatt.hosts.limits import Limits
 
 pytestmark = pytest.mark.lab
@@ -121,7 +121,7 @@ def said(host: HostSpec, *argv: str) -> str:
     """What a command on a host prints."""
 
     async def run() -> str:
-        opened = await connect(host)
+        opened = await connect_to_host(host)
         try:
             return (await opened.run(argv)).stdout
         finally:
@@ -249,7 +249,7 @@ def test_what_is_no_sshd_is_said(tmp_path: Path, start: Start) -> None:
 
             answering = asyncio.create_task(asyncio.to_thread(answer))
             with pytest.raises(HostError) as caught:
-                await connect(replace(spec(tmp_path, start()), port=port))
+                await connect_to_host(replace(spec(tmp_path, start()), port=port))
             await answering
             return str(caught.value)
 

@@ -31,7 +31,7 @@ from linewatt.features.users.worker.decisions import arrivals, own_randomness
 from linewatt.features.users.worker.job import Limits, PutSize, Target, UsersJob
 from linewatt.features.users.worker.tally import Tally, WorkerReport
 from linewatt.hosts.base import Host
-from linewatt.hosts.connect import connect
+from linewatt.hosts.connect import connect_to_host
 
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(bool(why_not()), reason=str(why_not()))]
 
@@ -117,7 +117,7 @@ async def connected(lab2: lab.Lab, tmp_path: Path) -> AsyncIterator[dict[str, Ho
     campaign = tmp_path / "campaign.yaml"
     document = {"name": "t", "hosts": str(lab2.inventory), "pairs": ["h1 -> h2"], "tests": ["tcp"]}
     campaign.write_text(json.dumps(document))
-    hosts = {name: await connect(spec) for name, spec in load_campaign(campaign).hosts.items()}
+    hosts = {name: await connect_to_host(spec) for name, spec in load_campaign(campaign).hosts.items()}
     try:
         yield hosts
     finally:
@@ -455,7 +455,7 @@ def test_a_client_that_is_lost_keeps_what_it_reported_and_comes_back_and_nobody_
             await hosts["h2"].close()
         await heard.awaited("the loss", lambda: ("client-lost", "h2") in heard.kinds())
         if loss == "its connection":
-            hosts["h2"] = await connect(hosts["h2"].spec)
+            hosts["h2"] = await connect_to_host(hosts["h2"].spec)
         fleet._master.order("expect", name="h2", secret="known")  # noqa: S106
         before = len(heard.of("h2"))
         for secret in ("guessed", "", "known"):
@@ -529,7 +529,7 @@ def test_a_host_whose_sshd_forwards_nothing_is_named_with_what_to_do(lab2: lab.L
 
 async def _forward(lab2: lab.Lab, tmp_path: Path) -> None:
     async with connected(lab2, tmp_path) as hosts:
-        other = await connect(replace(hosts["h2"].spec, port=2222))
+        other = await connect_to_host(replace(hosts["h2"].spec, port=2222))
         try:
             await other.forward(9)
         finally:

@@ -36,7 +36,7 @@ from linewatt.features.users.worker.job import Limits, PutSize, Target, UsersJob
 from linewatt.features.users.worker.tally import Tally, UserCounts
 from linewatt.hosts import limits
 from linewatt.hosts.base import Host, HostSpec
-from linewatt.hosts.connect import connect
+from linewatt.hosts.connect import connect_to_host
 from linewatt.hosts.inventory.read import read_inventory
 from linewatt.hosts.journal.journal import Journal, journal_path
 
@@ -149,7 +149,7 @@ def served(
     before = folders()
 
     async def whole() -> Running:
-        host = await connect(spec)
+        host = await connect_to_host(spec)
         running = Running(host, tmp_path / "state", settings)
         try:
             await running.server.start()
@@ -350,7 +350,7 @@ def test_a_server_that_is_lost_takes_its_sessions_along_and_is_started_again(
         await until("all of it to end", lambda: not pids & set(running.pids))
         user.close()
         await until("to be told", lambda: [kind for kind, _ in running.events].count("server-ended") == 3)
-        running.hosts["h1"] = await connect(old.spec)
+        running.hosts["h1"] = await connect_to_host(old.spec)
         running.server.use(running.hosts["h1"])
         await until("a fourth one", lambda: starts() == 4)
         await asyncio.to_thread(lambda: login(target).quit())

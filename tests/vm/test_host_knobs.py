@@ -30,7 +30,7 @@ from linewatt.engine.undo.settings import Settings
 from linewatt.errors import LinewattError
 from linewatt.features.lab import api as lab
 from linewatt.hosts.base import Host, HostSpec
-from linewatt.hosts.connect import connect
+from linewatt.hosts.connect import connect_to_host
 from linewatt.hosts.journal.journal import Journal, journal_path
 from linewatt.tuning.base import Change
 
@@ -150,7 +150,7 @@ def bench(guests: lab.Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         before = look(machine)["interrupts"]
         release = re.match(r"\d+\.\d+", machine.run("uname -r"))
         assert release is not None
-        host = loop.run(connect(specs(inventory, tmp)["h2"]))
+        host = loop.run(connect_to_host(specs(inventory, tmp)["h2"]))
         yield Bench(loop, host, machine, tmp, {}, f"Linux {release[0]}")
         loop.run(host.close())
         machine.run("systemctl stop irqbalance tuned")
@@ -241,7 +241,7 @@ def test_an_irqbalance_that_was_started_by_hand_is_said_and_left(
 
 def _said_without_systemd(bench: Bench, guests: lab.Lab) -> str:
     async def asked() -> str:
-        host = await connect(specs(guests.inventory, bench.tmp)["h2"])
+        host = await connect_to_host(specs(guests.inventory, bench.tmp)["h2"])
         try:
             change = Change("h2", "irqbalance", "host", "off", "a test")
             return (await _turn(host, change, Machine.of(guests.inventory, "h2"), bench.tmp)).said

@@ -31,12 +31,12 @@ from linewatt.features.lab.api import Guest, Nic
 from linewatt.features.lab.guests.tools import why_no_guests
 from linewatt.features.lab.state import ROOT
 from linewatt.hosts.base import Host, HostSpec
-from linewatt.hosts.connect import connect
+from linewatt.hosts.connect import connect_to_host
 from linewatt.hosts.journal.journal import Entry, Journal, journal_path
 from linewatt.hosts.limits import Limits
 from linewatt.tuning import apply
 from linewatt.tuning.base import Change
-from linewatt.tuning.registry import KNOBS
+from linewatt.tuning.registry import TUNING_KNOBS
 
 pytestmark = [pytest.mark.vm, pytest.mark.thorough]
 
@@ -216,7 +216,7 @@ class Tried:
         for level in range(TOP + 1):
             own = [entry for entry in entries if layer(entry.knob) == level]
             for entry, outcome in zip(
-                own, await apply.make(self.host, KNOBS, own, self.journal), strict=True
+                own, await apply.make(self.host, TUNING_KNOBS, own, self.journal), strict=True
             ):
                 if outcome.problem is None:
                     made[entry] = entries[entry]
@@ -232,9 +232,9 @@ class Tried:
     async def _planned(self, tries: Sequence[Try]) -> dict[Entry, Try]:
         """What the host is to show; what it cannot show is told without a change."""
         asked = [(nic, one) for nic in self.nics for one in tries]
-        settings = [(KNOBS[one.knob], nic + one.part) for nic, one in asked]
+        settings = [(TUNING_KNOBS[one.knob], nic + one.part) for nic, one in asked]
         entries: dict[Entry, Try] = {}
-        for (nic, one), outcome in zip(asked, await apply.look(self.host, settings), strict=True):
+        for (nic, one), outcome in zip(asked, await apply.look_at_settings(self.host, settings), strict=True):
             shown = outcome.text
             if shown is None:
                 self._is(nic, one, self._refusal(nic, "not there", str(outcome.problem)))
@@ -242,7 +242,7 @@ class Tried:
             target = nic + one.part
             change = Change(self.name, one.knob, target, one.value(shown), "a test")
             try:
-                wanted = apply.wanted_setting(KNOBS[one.knob], change, shown)
+                wanted = apply.wanted_setting(TUNING_KNOBS[one.knob], change, shown)
             except LinewattError as error:
                 lacks = "the driver has it off" in str(error)
                 self._is(nic, one, self._refusal(nic, "not there" if lacks else "refused", str(error)))
@@ -275,7 +275,7 @@ class Tried:
 
     async def _undo(self) -> None:
         groups = list(apart(list(reversed(self.journal.read()[1]))))
-        back = put_back_in_turn(self.host, KNOBS, groups, self.journal)
+        back = put_back_in_turn(self.host, TUNING_KNOBS, groups, self.journal)
         problems = [problem async for _, all_of in back for problem in all_of if problem is not None]
         assert problems == []
         assert self.journal.read()[1] == ()
@@ -314,7 +314,7 @@ async def tried_on(spec: HostSpec, tmp: Path) -> Tried:
     journal = Journal(journal_path(tmp / spec.name, "run"), create=True)
     with closing(journal):
         journal.begin([spec])
-        host = await connect(spec)
+        host = await connect_to_host(spec)
         try:
             tried = Tried(host, journal, tuple(f"data{at}" for at in range(4)))
             await tried.run()

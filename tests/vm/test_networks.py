@@ -24,7 +24,7 @@ from linewatt.engine.undo.knobs import ALL_KNOBS
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError
 from linewatt.features.lab import api as lab
-from linewatt.hosts.connect import connect
+from linewatt.hosts.connect import connect_to_host
 from linewatt.hosts.journal.journal import Journal, journal_path
 from linewatt.tuning import apply
 from linewatt.tuning.base import Change
@@ -210,7 +210,7 @@ def at(subnet: int, number: int) -> str:
 @asynccontextmanager
 async def connected(one: lab.Lab, tmp: Path) -> AsyncIterator[Hosts]:
     specs = load_campaign(campaign(one, tmp)).hosts
-    hosts = dict(zip(specs, await asyncio.gather(*map(connect, specs.values())), strict=True))
+    hosts = dict(zip(specs, await asyncio.gather(*map(connect_to_host, specs.values())), strict=True))
     journal = Journal(journal_path(tmp, "networks"), create=True)
     journal.begin(list(specs.values()))
     settings = Settings(hosts, ALL_KNOBS, journal)

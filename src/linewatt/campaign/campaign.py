@@ -12,14 +12,14 @@ from typing import Any, Literal
 from linewatt.campaign.design import Design
 from linewatt.core.feature import FeatureLoad, campaign_keys, feature_loads
 from linewatt.hosts.base import HostSpec, goes_with_its_command
-from linewatt.loads.registry import DEFAULT
+from linewatt.loads.registry import DEFAULT_LOAD
 from linewatt.model import Case, Direction, Family, Shape, TestName
 from linewatt.network.description import HostNetwork
 from linewatt.power_source_keys import SourceValues
 from linewatt.records import Component, Supplies
 from linewatt.sensors.base import SensorConfig
 from linewatt.sensors.power.base import PowerConfig
-from linewatt.sensors.registry import POWER
+from linewatt.sensors.registry import POWER_DRIVERS
 
 Order = Literal["interleaved", "mirrored", "sequential", "random"]
 Policy = Literal["pinned", "auto", "neighbour", "remote", "none"]
@@ -121,7 +121,7 @@ def feature_values_of(campaign: Campaign) -> dict[tuple[str, str], SourceValues]
 
 def power_config(driver: str, settings: Mapping[str, Any]) -> PowerConfig:
     """Settings of a driver from plain values. Raises KeyError, pydantic's ValidationError."""
-    cfg: PowerConfig = POWER[driver].Config.model_validate_json(json.dumps(settings))
+    cfg: PowerConfig = POWER_DRIVERS[driver].Config.model_validate_json(json.dumps(settings))
     return cfg
 
 
@@ -197,7 +197,7 @@ class Campaign:
     """host → file of its topology"""
     settings: Mapping[str, str] = field(default_factory=dict)
     """factor → the one level that every host shows throughout"""
-    load: str = DEFAULT
+    load: str = DEFAULT_LOAD
     """the program that makes the load of its tests"""
     search: Search | None = None
     """of tests whose rate is ``auto``; None: there are none"""

@@ -19,7 +19,7 @@ from linewatt.core.feature import feature_load_of
 from linewatt.errors import InvalidInput
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
-from linewatt.loads.registry import of_prefix
+from linewatt.loads.registry import load_of_prefix
 from linewatt.model import Case
 from linewatt.placement.policy import POLICIES
 from linewatt.sizes import ETHERNET_BYTES, FULL, frame_bytes
@@ -43,7 +43,7 @@ def is_setting_of_hosts(name: str) -> bool:
     """Whether a factor is a setting of hosts."""
     return (
         name not in (PLACEMENT_FACTOR, ZEROCOPY_FACTOR)
-        and of_prefix(name) is None
+        and load_of_prefix(name) is None
         and load_of_factor(name) is None
     )
 
@@ -54,7 +54,7 @@ def check(name: str, text: str) -> str:
         return _one_of(name, text, (PINNED, *POLICIES))
     if name == ZEROCOPY_FACTOR:
         return _one_of(name, text, ("on", "off"))
-    if load_option := of_prefix(name):
+    if load_option := load_of_prefix(name):
         return load_option[0].option(load_option[1], text)
     if load := load_of_factor(name):
         return planning_of(load).check_factor(name, text)
@@ -75,8 +75,8 @@ def setting_of_hosts(case: Case) -> Setting:
 
 def host_as_set(spec: HostSpec, setting: Iterable[tuple[str, str]], server: str | None = None) -> HostSpec:
     """A host with the CPUs that a setting leaves online there; ``server`` as for :func:`setting_at_host`."""
-    level = dict(setting_at_host(setting, spec.name, server)).get(online.NAME, online.ALL)
-    if level == online.ALL:
+    level = dict(setting_at_host(setting, spec.name, server)).get(online.CPUS_ONLINE, online.ALL_CPUS)
+    if level == online.ALL_CPUS:
         return spec
     online_cpus = parse_cpulist(level)
     return replace(
@@ -90,7 +90,9 @@ def setting_at_host(setting: Iterable[tuple[str, str]], host: str, server: str |
     What its clients can do is to stay the same; ``server``: the host of a server that linewatt starts.
     """
     return tuple(
-        factor_level for factor_level in setting if factor_level[0] != online.NAME or server in (None, host)
+        factor_level
+        for factor_level in setting
+        if factor_level[0] != online.CPUS_ONLINE or server in (None, host)
     )
 
 
@@ -111,11 +113,14 @@ def is_of_clients_too(case: Case, name: str) -> bool:
 def contradiction(setting: Iterable[tuple[str, str]]) -> tuple[str, str] | None:
     """Levels that cannot be together, and why; ``None``: all can."""
     levels = dict(setting)
-    level = levels.get(online.NAME, online.ALL)
+    level = levels.get(online.CPUS_ONLINE, online.ALL_CPUS)
     for name in BY_CPU:
         named = levels.get(name, "off")
         if named[:1].isdigit() and (off := online.switched_off(level, parse_cpulist(named))):
-            return f"{name}={named} with {online.NAME}={level}", f"CPU {format_cpulist(off)} is offline then"
+            return (
+                f"{name}={named} with {online.CPUS_ONLINE}={level}",
+                f"CPU {format_cpulist(off)} is offline then",
+            )
     return None
 
 
@@ -126,7 +131,7 @@ def impossible(case: Case, name: str, level: str) -> str | None:
     frame = frame_bytes(case.test)
     if name == "mtu" and frame is not None and case.test != FULL and frame > ETHERNET_BYTES + int(level):
         return f"its packets have {frame - ETHERNET_BYTES} bytes"
-    load_option = of_prefix(name)
+    load_option = load_of_prefix(name)
     return load_option[0].without_option(load_option[1], case.test) if load_option else None
 
 
@@ -153,4 +158,6 @@ def changes(
 
 def load_options(case: Case) -> tuple[tuple[str, str], ...]:
     """The options of the load that a case's factors name."""
-    return tuple((load_option[1], level) for name, level in case.factors if (load_option := of_prefix(name)))
+    return tuple(
+        (load_option[1], level) for name, level in case.factors if (load_option := load_of_prefix(name))
+    )

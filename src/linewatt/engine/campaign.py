@@ -24,7 +24,7 @@ from linewatt.engine.live.sensing import Restarts, try_until_it_works
 from linewatt.engine.run import Places, Run
 from linewatt.errors import ChangeError, HostError, LinewattError
 from linewatt.hosts.journal.journal import Journal
-from linewatt.hosts.process import completed
+from linewatt.hosts.process import finish_before_cancel
 from linewatt.model import Case
 from linewatt.store import read
 from linewatt.store.meters import known_meters, looked_too_slow, with_meters
@@ -184,10 +184,10 @@ class CampaignRun(Run[events.Ended]):
                     remaining_rounds = min(len(rounds) - position, remaining.to_run)
                     to_come = partial(_to_come, remaining, rounds[position:])
                     await self._round(runner, stage, round_, following, remaining_rounds, to_come)
-            await completed(runner.close())
+            await finish_before_cancel(runner.close())
             await stage.end(self._gone)
         finally:
-            await completed(runner.close())
+            await finish_before_cancel(runner.close())
             stage.meters.write()
 
     async def _further(
@@ -218,7 +218,7 @@ class CampaignRun(Run[events.Ended]):
                 except HostError as error:
                     self._say(events.Warned(f"{error}; its {trials.noun} is {outcome}"))
         finally:
-            await completed(bench.close())
+            await finish_before_cancel(bench.close())
 
     async def _ended(self, path: Path, remaining: Remaining) -> events.Ended:
         """How it ended; why each case stopped is on disk, and what is said to be done. Raises StoreError."""

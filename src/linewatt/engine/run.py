@@ -34,7 +34,7 @@ from linewatt.errors import HostError, InvalidInput, LinewattError, StoreError
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.facts.read import Facts
 from linewatt.hosts.journal.journal import Journal, journal_path
-from linewatt.hosts.process import completed
+from linewatt.hosts.process import finish_before_cancel
 from linewatt.records import SCHEMA_VERSION, NotReady
 from linewatt.tuning.base import Change
 
@@ -156,8 +156,8 @@ class Run(ABC, Generic[E_co]):
             with _kept_if_measured(self._new_result(changes), self._tell) as path:
                 return await self._offered(path, changes, None)
         finally:
-            await completed(session.close())
-            await completed(session.beside.close())
+            await finish_before_cancel(session.close())
+            await finish_before_cancel(session.beside.close())
 
     async def _to_change(self) -> list[Change]:
         """Plan with what the hosts are like: all that they are to show. Raises what they cannot show."""
@@ -199,11 +199,11 @@ class Run(ABC, Generic[E_co]):
             self._tell(f"connecting to {_names(list(specs))}")
             await session.connect(self._tell, self._tell if self._waits else None)
             refuse_leftovers(self._places.state, specs.values(), resumed)  # nobody changes them from here on
-            await completed(first.undo(session.hosts))
+            await finish_before_cancel(first.undo(session.hosts))
         except asyncio.CancelledError as interrupt:
             if isinstance(interrupt.__cause__, LinewattError):
                 self._say(events.LeftChanged((str(interrupt.__cause__),)))
-            await completed(first.undo_after_all(self._say))
+            await finish_before_cancel(first.undo_after_all(self._say))
             raise
 
     def _sites(self) -> Iterator[tuple[str, Site]]:
@@ -232,7 +232,7 @@ class Run(ABC, Generic[E_co]):
             self._note_slow_hosts()
             return ended
         finally:
-            await completed(undo_and_tell(journal, session.hosts, session.holder, self._say))
+            await finish_before_cancel(undo_and_tell(journal, session.hosts, session.holder, self._say))
 
     @asynccontextmanager
     async def _measuring(self) -> AsyncIterator[None]:

@@ -53,15 +53,20 @@ done"""
 
 
 @dataclass(frozen=True, slots=True)
-class Short:
+class ShortCommand:
     """A short command: an argument list with what goes to its standard input."""
 
     argv: tuple[str, ...]
     stdin: str = ""
 
 
-async def run_all(
-    host: Host, commands: Sequence[Short], *, root: bool = False, limit_s: float = LIMIT_S, lock: str = ""
+async def run_batch(
+    host: Host,
+    commands: Sequence[ShortCommand],
+    *,
+    root: bool = False,
+    limit_s: float = LIMIT_S,
+    lock: str = "",
 ) -> list[Completed]:
     """Run commands in their order, each to its end; ``limit_s`` is for all of a batch.
 
@@ -76,7 +81,7 @@ async def run_all(
 
 
 async def _run_batch(
-    host: Host, batch: Sequence[Short], root: bool, limit_s: float, lock: str
+    host: Host, batch: Sequence[ShortCommand], root: bool, limit_s: float, lock: str
 ) -> list[Completed]:
     if len(batch) > 1:
         try:
@@ -90,7 +95,9 @@ async def _run_batch(
     return [await host.run(short.argv, stdin=short.stdin, timeout_s=limit_s, root=root) for short in batch]
 
 
-async def _run_script(host: Host, batch: Sequence[Short], root: bool, limit_s: float, lock: str) -> Completed:
+async def _run_script(
+    host: Host, batch: Sequence[ShortCommand], root: bool, limit_s: float, lock: str
+) -> Completed:
     """Raises HostLost, WaitTimeout."""
     done = await host.run(script(batch, lock), timeout_s=limit_s + (LOCK_S if lock else 0.0), root=root)
     if lock and done.status == _BUSY and not done.stdout:
@@ -98,7 +105,7 @@ async def _run_script(host: Host, batch: Sequence[Short], root: bool, limit_s: f
     return done
 
 
-def _answer_of_single(done: Completed, short: Short) -> Completed:
+def _answer_of_single(done: Completed, short: ShortCommand) -> Completed:
     """The answer of a script's only command, whatever bytes it wrote; else the script's own result."""
     answer = re.fullmatch(rf"(.*){NUL}(\d{{1,3}}){NUL}", done.stdout, re.DOTALL | re.ASCII)
     if answer is None:
@@ -106,9 +113,9 @@ def _answer_of_single(done: Completed, short: Short) -> Completed:
     return Completed(short.argv, int(answer[2]), answer[1], done.stderr.removesuffix(NUL))
 
 
-def batches(commands: Sequence[Short]) -> Iterator[list[Short]]:
+def batches(commands: Sequence[ShortCommand]) -> Iterator[list[ShortCommand]]:
     """Commands in their order, as many together as an argument list can hold."""
-    batch: list[Short] = []
+    batch: list[ShortCommand] = []
     held = 0
     for short in commands:
         size = len(shlex.join([*short.argv, short.stdin]).encode())
@@ -121,13 +128,13 @@ def batches(commands: Sequence[Short]) -> Iterator[list[Short]]:
         yield batch
 
 
-def script(batch: Sequence[Short], lock: str = "") -> list[str]:
+def script(batch: Sequence[ShortCommand], lock: str = "") -> list[str]:
     """The argument list that runs a batch."""
     words = [word for short in batch for word in (str(len(short.argv)), short.stdin, *short.argv)]
     return ["bash", "-c", _SCRIPT, "linewatt", lock, f"{LOCK_S:g}", *words]
 
 
-def answers(done: Completed, batch: Sequence[Short]) -> list[Completed]:
+def answers(done: Completed, batch: Sequence[ShortCommand]) -> list[Completed]:
     """The answer of each command of a batch. Raises ParseError if the output is incomplete."""
     outputs, complained = done.stdout.split(NUL), done.stderr.split(NUL)
     statuses = outputs[1::2]

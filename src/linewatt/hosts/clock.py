@@ -92,7 +92,7 @@ def since_step(exchanges: Iterable[Exchange]) -> list[Exchange]:
     return since
 
 
-def was_set(before: Offset, after: Offset, seconds: float) -> float | None:
+def clock_set_s(before: Offset, after: Offset, seconds: float) -> float | None:
     """By how much a clock was set between two looks at it, ``seconds`` apart; None: it only drifted."""
     step_s = after.offset_s - before.offset_s
     bound_s = before.uncertainty_s + after.uncertainty_s + DRIFT_RATIO * seconds + STAMP_STEP_S

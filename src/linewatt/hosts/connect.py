@@ -9,7 +9,7 @@ from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.limits import Pace
 
 
-async def connect(
+async def connect_to_host(
     spec: HostSpec, openings: asyncio.Semaphore | None = None, pace: Pace | None = None
 ) -> Host:
     """Connect by SSH, or to this machine for the address ``local``. Raises HostError.

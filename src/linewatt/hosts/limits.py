@@ -41,8 +41,8 @@ STEP_S = 0.5
 ANSWER_STEP_S = 0.25
 """limits change seldom, and are read by people"""
 
-LEAST_S = {"heartbeat": 0.05, "silence": 0.5, "answer": 0.5, "command": 1.0, "login": 1.0}
-MOST_S = {"heartbeat": 20.0, "silence": 60.0, "answer": 60.0, "command": 3600.0, "login": 600.0}
+LEAST_LIMITS_S = {"heartbeat": 0.05, "silence": 0.5, "answer": 0.5, "command": 1.0, "login": 1.0}
+MOST_LIMITS_S = {"heartbeat": 20.0, "silence": 60.0, "answer": 60.0, "command": 3600.0, "login": 600.0}
 """what may be stated"""
 
 
@@ -77,7 +77,7 @@ NOT_RAISED = (
     "raise_session: its SSH session is of the ordinary class (no chrt there, or no right to SCHED_RR), and "
     "competes with the load"
 )
-NAMES = tuple(field_info.name for field_info in fields(Limits))
+LIMIT_NAMES = tuple(field_info.name for field_info in fields(Limits))
 
 
 class Pace:
@@ -113,9 +113,9 @@ class Pace:
         """The limits in force for a result: in seconds, and which of them are stated, which were learned."""
         return {
             "slowest_answer_s": round(self.slowest_s, 3),
-            **{name: getattr(self.used, name) for name in NAMES if name != "command_s"},
+            **{name: getattr(self.used, name) for name in LIMIT_NAMES if name != "command_s"},
             "command_s": self.used.command_s or None,
-            "stated": [name for name in NAMES if getattr(self.stated, name) is not None],
+            "stated": [name for name in LIMIT_NAMES if getattr(self.stated, name) is not None],
             "learned": self.learned,
             "is_raised": self.is_raised,
         }
@@ -144,7 +144,7 @@ class Pace:
     @property
     def learned(self) -> list[str]:
         """The limits that were raised; that of logging in is over by then."""
-        names = [name for name in NAMES if name != "login_s" and getattr(self.stated, name) is None]
+        names = [name for name in LIMIT_NAMES if name != "login_s" and getattr(self.stated, name) is None]
         return [name for name in names if getattr(self.used, name) != getattr(LimitsUsed(), name)]
 
 
@@ -174,18 +174,18 @@ def stepped(seconds: float, step_s: float = STEP_S) -> float:
 
 def slow_to_answer(name: str, seconds: float) -> str:
     """What to do about a host that was seen to take so long for a heartbeat, or to stand still."""
-    longer_s = min(stepped(MARGIN * seconds), MOST_S["silence"])
+    longer_s = min(stepped(MARGIN * seconds), MOST_LIMITS_S["silence"])
     written = f"limits: {{silence: {longer_s:g} s, answer: {longer_s:g} s}}"
     return f"if {name}, or the way to it, stands still under load, say so there: {written}"
 
 
 def slow_command(name: str, limit_s: float) -> str:
     """What to do where a command of a host may take longer."""
-    longer_s = min(stepped(MARGIN * limit_s), MOST_S["command"])
+    longer_s = min(stepped(MARGIN * limit_s), MOST_LIMITS_S["command"])
     return f"if {name} is that slow, say so there: limits: {{command: {longer_s:g} s}}"
 
 
 def slow_login(limit_s: float) -> str:
     """What to do where a login may take longer."""
-    longer_s = min(stepped(MARGIN * limit_s), MOST_S["login"])
+    longer_s = min(stepped(MARGIN * limit_s), MOST_LIMITS_S["login"])
     return f"if it is that slow, say so: limits: {{login: {longer_s:g} s}}"

@@ -13,7 +13,7 @@ from linewatt.errors import HostError, WaitTimeout
 from linewatt.hosts.base import HostSpec, Line
 from linewatt.hosts.clock import Offset
 from linewatt.hosts.limits import Pace
-from linewatt.hosts.process import MARGIN_S, LeashedHost, LeashedProcess, bounded, ignore_broken_pipe
+from linewatt.hosts.process import MARGIN_S, LeashedHost, LeashedProcess, ignore_broken_pipe, within_limit
 
 KEPT = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR"}
 """variables that commands on this machine inherit, and LC_*"""
@@ -56,7 +56,7 @@ class _LocalPipes:
         """Talk to it no more, so that its leash ends it, and let go of its streams, whoever else has them."""
         self.write_eof()
         with suppress(WaitTimeout):
-            await bounded(self._child.wait(), MARGIN_S, "its end")
+            await within_limit(self._child.wait(), MARGIN_S, "its end")
         self._child._transport.close()  # type: ignore[attr-defined]  # asyncio gives it no public name
 
 

@@ -112,7 +112,7 @@ class LeashedProcess:
         than it may.
         """
         ends = asyncio.wait((self._life, self._flood), return_when=asyncio.FIRST_COMPLETED)
-        await bounded(ends, timeout_s, f"{self._host}: {awaited}")
+        await within_limit(ends, timeout_s, f"{self._host}: {awaited}")
         if self._flood.done():
             raise HostError(self._flood.result(), where=self._host)
         return await self._ended(0.0, awaited)
@@ -128,7 +128,7 @@ class LeashedProcess:
     async def _bounded(self, awaitable: Awaitable[T], limit_s: float, awaited: str) -> T:
         """With a limit that the host's ``limits`` can raise, and the message says how. Raises WaitTimeout."""
         try:
-            return await bounded(awaitable, limit_s, awaited)
+            return await within_limit(awaitable, limit_s, awaited)
         except WaitTimeout as error:
             raise WaitTimeout(f"{error}; {slow_command(self._host, limit_s)}") from error
 
@@ -172,10 +172,10 @@ class LeashedProcess:
                 limit_s + MARGIN_S + self._pace.used.late_s, f"the end of {self._argv[0]}"
             )
         except WaitTimeout as error:
-            await completed(self.put_down())
+            await finish_before_cancel(self.put_down())
             raise WaitTimeout(f"{error}; {slow_command(self._host, limit_s)}") from error
         except (HostError, asyncio.CancelledError):
-            await completed(self.put_down())
+            await finish_before_cancel(self.put_down())
             raise
         if self._marks().late:
             raise WaitTimeout(
@@ -246,11 +246,11 @@ async def _or_put_down(beginning: Awaitable[LeashedProcess]) -> LeashedProcess:
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        await completed(ends())
+        await finish_before_cancel(ends())
         raise
 
 
-async def bounded(awaitable: Awaitable[T], timeout_s: float, awaited: str) -> T:
+async def within_limit(awaitable: Awaitable[T], timeout_s: float, awaited: str) -> T:
     """Await with a limit whose message says what was awaited. Raises WaitTimeout."""
     try:
         async with asyncio.timeout(timeout_s):  # wait_for loses a cancellation that comes with the answer
@@ -259,7 +259,7 @@ async def bounded(awaitable: Awaitable[T], timeout_s: float, awaited: str) -> T:
         raise WaitTimeout(f"waited {timeout_s:g} s for {awaited}") from error
 
 
-async def completed(work: Awaitable[T]) -> T:
+async def finish_before_cancel(work: Awaitable[T]) -> T:
     """Await what must not be left half done: a cancellation meanwhile is raised once it is over.
 
     A shield alone would have what comes after it run beside it.

@@ -29,9 +29,9 @@ def _loads() -> dict[str, Load]:
 
 
 LOADS: dict[str, Load] = _loads()
-DEFAULT: str = next(name for name, load in LOADS.items() if load.is_default)
+DEFAULT_LOAD: str = next(name for name, load in LOADS.items() if load.is_default)
 """the load of campaigns that name none, also of all that were written before there was another"""
-SOAKING: tuple[str, ...] = tuple(name for name, load in LOADS.items() if load.soaks)
+SOAKING_LOADS: tuple[str, ...] = tuple(name for name, load in LOADS.items() if load.soaks)
 """loads that a soak may have beside its users"""
 
 
@@ -70,10 +70,10 @@ class _Foreign(Load):
 @cache
 def load_of(name: str | None) -> Load:
     """The load that a case names, also one that only imported results have; ``None``: the usual one."""
-    return LOADS.get(name or DEFAULT) or _Foreign(str(name))
+    return LOADS.get(name or DEFAULT_LOAD) or _Foreign(str(name))
 
 
-def of_prefix(name: str) -> tuple[Load, str] | None:
+def load_of_prefix(name: str) -> tuple[Load, str] | None:
     """The load and its option that ``<load>.<option>`` names; ``None``: it names none."""
     prefix, dot, option = name.partition(".")
     return (LOADS[prefix], option) if dot and prefix in LOADS else None

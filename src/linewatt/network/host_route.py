@@ -16,7 +16,7 @@ from typing import Any
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.foreign import read_json
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import interface, script
+from linewatt.tuning.commands import checked_interface, script_command
 
 HOST_ROUTE_KNOB = "host_route"
 NONE = "none"
@@ -55,12 +55,12 @@ class HostRoute:
         if match is None:
             raise InvalidInput(f"{value!r} is no route to an address; write dev INTERFACE src ADDRESS")
         try:
-            return host_route_setting(interface(match[1]), str(ipaddress.ip_address(match[2])))
+            return host_route_setting(checked_interface(match[1]), str(ipaddress.ip_address(match[2])))
         except (ChangeError, ValueError) as error:
             raise InvalidInput(str(error)) from error
 
     def read(self, target: str) -> Command:
-        return script(_READ, *_address_arguments(target))
+        return script_command(_READ, *_address_arguments(target))
 
     def parse(self, output: str) -> str:
         routes = read_json(output, "ip")
@@ -79,7 +79,7 @@ class HostRoute:
 
     def write(self, target: str, setting: str) -> Command:
         words = () if self.check(setting) == NONE else setting.split()
-        return script(_WRITE, *_address_arguments(target), *words)
+        return script_command(_WRITE, *_address_arguments(target), *words)
 
 
 def host_route_setting(through: str, own_address: str) -> str:

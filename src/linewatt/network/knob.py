@@ -22,7 +22,7 @@ from linewatt.network.items import Key, parse_network_key
 from linewatt.network.kinds import shown_option, shown_state
 from linewatt.network.text import canonical, mapping
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import script
+from linewatt.tuning.commands import script_command
 
 # $1: what is asked for, said back first. stdin: lines for ip, of which some may name what is not there
 _READ = r"""PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin; export LC_ALL=C
@@ -55,7 +55,7 @@ class NetworkKnob:
                 lines.append(f"route show exact {key.route.destination} table all")
         if any(key.kind in ("gone", "lost") for key in keys):
             lines += ["link show", "route show table all"]  # asked for one interface, ip does not name it
-        return script(_READ, " ".join(map(str, keys)), stdin="".join(f"{line}\n" for line in lines))
+        return script_command(_READ, " ".join(map(str, keys)), stdin="".join(f"{line}\n" for line in lines))
 
     def parse(self, output: str) -> str:
         first, _, answers = output.partition("\n")

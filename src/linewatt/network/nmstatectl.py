@@ -25,8 +25,8 @@ from linewatt.network.items import Key, parse_network_key
 from linewatt.network.kinds import VXLAN_PORT
 from linewatt.network.text import canonical, mapping
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import interface as interface_name
-from linewatt.tuning.commands import script, tool
+from linewatt.tuning.commands import checked_interface as interface_name
+from linewatt.tuning.commands import script_command, tool_command
 
 NMSTATE_KNOB = "nmstate"
 WHOLE = "*"
@@ -140,7 +140,7 @@ class NmstateKnob:
     def read(self, target: str) -> Command:
         for word in _split_target(target):
             _parsed(word)
-        return script(_READ, " ".join(_split_target(target)))
+        return script_command(_READ, " ".join(_split_target(target)))
 
     def parse(self, output: str) -> str:
         first, _, document = output.partition("\n")
@@ -166,7 +166,9 @@ class NmstateKnob:
     def write(self, target: str, setting: str) -> Command:
         values = mapping(setting, ParseError)
         document = _document([(_parsed(word), values.get(word)) for word in _split_target(target)])
-        return Command(tool("nmstatectl", "apply", "--memory-only", "-").argv, canonical(document) + "\n")
+        return Command(
+            tool_command("nmstatectl", "apply", "--memory-only", "-").argv, canonical(document) + "\n"
+        )
 
 
 Parsed = tuple[str, tuple[str, ...]] | Key

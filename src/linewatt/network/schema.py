@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator,
 
 from linewatt.document import KeyPath, Part
 from linewatt.hosts.addresses import parse_host_ip, parse_ip
-from linewatt.sensors.power.base import text_like
+from linewatt.sensors.power.base import text_matching
 
 Finding = tuple[KeyPath, str]
 
@@ -28,7 +28,7 @@ MAX_VNI = 2**24 - 1
 if TYPE_CHECKING:
     InterfaceName: TypeAlias = str
 else:
-    InterfaceName = text_like(
+    InterfaceName = text_matching(
         r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}",
         "must be an interface name: at most 15 letters, digits, dots, underscores and dashes",
         "vxlan0",

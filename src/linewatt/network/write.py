@@ -16,7 +16,7 @@ from linewatt.network.items import Key, parse_network_key
 from linewatt.network.kinds import add_words, option_words
 from linewatt.network.removed_interface import restored
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import script
+from linewatt.tuning.commands import script_command
 
 DEFAULT_METRIC = {"ipv4": 0, "ipv6": 1024}
 """of a route that names none; the kernel's IP6_RT_PRIO_USER"""
@@ -58,7 +58,7 @@ def command(target: str, setting: Mapping[str, Any]) -> Command:
     lines_made = list(_lines_made(keys, setting))
     text = "".join(f"{' '.join(line)}\n" for line in gone) + "\n"
     text += "".join(f"{condition}|{' '.join(line)}\n" for condition, line in lines_made)
-    return script(_SCRIPT, stdin=text)
+    return script_command(_SCRIPT, stdin=text)
 
 
 def _removal_lines(key: Key) -> Iterator[list[str]]:

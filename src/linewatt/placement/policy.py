@@ -16,7 +16,7 @@ from itertools import cycle, islice
 
 from linewatt.errors import InvalidInput
 from linewatt.hosts.facts.cpulist import format_cpulist
-from linewatt.hosts.facts.kinds import LOW_POWER
+from linewatt.hosts.facts.kinds import LOW_POWER_KINDS
 from linewatt.placement.topology import Cpu, Topology
 
 POLICIES = ("auto", "none", "neighbour", "remote")
@@ -158,7 +158,7 @@ def _ground(topology: Topology, wish: Wish) -> Ground:
 
 def _left_alone(usable: Mapping[int, Cpu], near: set[int], wish: Wish) -> set[int]:
     """Low-power cores, where faster ones have a thread for each process and one for interrupts."""
-    weak = {cpu for cpu, usable_cpu in usable.items() if usable_cpu.slower >= LOW_POWER}
+    weak = {cpu for cpu, usable_cpu in usable.items() if usable_cpu.slower >= LOW_POWER_KINDS}
     faster = len((set(usable) & near or set(usable)) - weak)
     return weak if wish.policy != "none" and wish.processes < faster else set()
 
@@ -427,5 +427,5 @@ def _unlike(process_cpus: Sequence[Cpu], isolated: Sequence[int]) -> Iterator[st
 
 
 def _low_power(served: Sequence[Cpu]) -> Iterator[str]:
-    if weak := [cpu.id for cpu in served if cpu.slower >= LOW_POWER]:
+    if weak := [cpu.id for cpu in served if cpu.slower >= LOW_POWER_KINDS]:
         yield f"interrupts run on low-power cores ({format_cpulist(weak)})"

@@ -43,7 +43,7 @@ def _both(name: str) -> tuple[str, str]:
     return f"nstat.Udp{name}", f"nstat.Udp6{name}"
 
 
-CAUSES: tuple[Cause, ...] = (
+DROP_CAUSES: tuple[Cause, ...] = (
     Cause(
         "nic_rx_dropped",
         "NIC",
@@ -211,13 +211,13 @@ class Loss:
         return f"{self.packets:.0f} {self.cause.place}"
 
 
-def losses(counted: Mapping[str, float | None], *, leaving: bool | None = None) -> list[Loss]:
+def losses_of_host(counted: Mapping[str, float | None], *, leaving: bool | None = None) -> list[Loss]:
     """What a host's counters say it dropped, each packet once, the most first.
 
     ``leaving``: only packets that leave (True) or arrive (False). A counter that could not be read is none.
     """
     loss_by_cause = {
-        cause.key: loss for cause in CAUSES if (loss := _loss(cause, counted, leaving)) is not None
+        cause.key: loss for cause in DROP_CAUSES if (loss := _loss(cause, counted, leaving)) is not None
     }
     again = _again(loss_by_cause.values(), counted, leaving)
     loss_by_cause = {

@@ -99,7 +99,7 @@ class Link(LineSensor):
         return Channel(name, "count", "counter", scope="nic:data")
 
 
-def news(record: str) -> list[str]:
+def link_news(record: str) -> list[str]:
     """What a record says that changed, in short: ``FEATURE CHANGE (mtu 1500, state UP)``."""
     match = _RECORD.fullmatch(record.strip())
     lines = match[2].split("|news ")[1:] if match else []

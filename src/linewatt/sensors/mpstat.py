@@ -22,7 +22,7 @@ from linewatt.hosts.base import HostSpec
 from linewatt.model import Channel
 from linewatt.sensors.base import SensorConfig
 
-SHARES = ("usr", "nice", "sys", "iowait", "irq", "soft", "steal", "guest", "gnice", "idle")
+MPSTAT_COLUMNS = ("usr", "nice", "sys", "iowait", "irq", "soft", "steal", "guest", "gnice", "idle")
 """mpstat's columns; guest time is left out of usr and nice, so that they sum to 100 %."""
 
 _SUM_TOLERANCE_PERCENT = 1.0
@@ -34,7 +34,7 @@ _STAMP = re.compile(r'"timestamp": "(?:\d{4}-\d\d-\d\dT)?(\d\d):(\d\d):(\d\d)')
 _CHANNEL = re.compile(r"cpu(\d+)\.([a-z]+)_ratio")
 _DAY_S = 86_400.0
 
-SOURCES = ("mpstat", "sar", "flent", "netperf")
+CPU_SHARE_SOURCES = ("mpstat", "sar", "flent", "netperf")
 """of shares of CPU time, the better one first; all but ``mpstat`` come with imports only
 (docs/import.md)"""
 WHOLE_HOST = "host.cpu_cores"
@@ -72,21 +72,21 @@ class Mpstat:
         shows shares that do not sum to 100 %. Either is None or absent, never 100 % busy. The row
         "all" is left out: it follows from the others. Raises ParseError.
         """
-        return values_of(_rows(record))
+        return values_of_shares(_rows(record))
 
     def reasons(self, record: str) -> dict[str, str]:
         """Why readings of :meth:`parse` are None, by ``cpu<N>``. Raises ParseError."""
-        return reasons_of(_rows(record))
+        return reasons_of_shares(_rows(record))
 
     def channel(self, name: str) -> Channel:
         """Unit, kind and scope of a channel. Raises ParseError for a name mpstat does not deliver."""
         match = _CHANNEL.fullmatch(name)
-        if match is None or match[2] not in SHARES:
+        if match is None or match[2] not in MPSTAT_COLUMNS:
             raise ParseError(f"mpstat delivers no channel {name!r}")
         return Channel(name=name, unit="ratio", kind="mean", scope=f"cpu:{match[1]}")
 
 
-def record_time_s(record: str, near_s: float) -> float | None:
+def mpstat_time_s(record: str, near_s: float) -> float | None:
     """The record's own stamp as Unix seconds, for a cross-check of its arrival.
 
     mpstat prints the time of day of the host's clock, cut to whole seconds, and no date: the day is the
@@ -105,18 +105,18 @@ Rows = Mapping[int, Mapping[str, float]]
 """CPU number → column → percent"""
 
 
-def values_of(rows: Rows) -> dict[str, float | None]:
+def values_of_shares(rows: Rows) -> dict[str, float | None]:
     """Shares (0..1) by channel; None where those of a CPU do not sum to 100 %."""
     values: dict[str, float | None] = {}
     for cpu, row in rows.items():
         plausible = _sums_to_100(row)
-        for column in SHARES:
+        for column in MPSTAT_COLUMNS:
             if column in row:
                 values[f"cpu{cpu}.{column}_ratio"] = row[column] / 100 if plausible else None
     return values
 
 
-def reasons_of(rows: Rows) -> dict[str, str]:
+def reasons_of_shares(rows: Rows) -> dict[str, str]:
     """Why values are None, by ``cpu<N>``."""
     return {
         f"cpu{cpu}": f"cpu {cpu} went offline or came back: its shares sum to {sum(row.values()):.2f} %"
@@ -133,7 +133,7 @@ def _rows(record: str) -> dict[int, dict[str, float]]:
     try:
         rows = read_json(f"[{table.rpartition(']')[0]}]", "the CPU table")
         return {
-            int(row["cpu"]): {column: float(row[column]) for column in SHARES if column in row}
+            int(row["cpu"]): {column: float(row[column]) for column in MPSTAT_COLUMNS if column in row}
             for row in rows
             if row["cpu"] not in ("all", "-1")
         }

@@ -245,7 +245,7 @@ def command(device: str, interval_s: float, root: str = "") -> list[str]:
     return ["bash", "-c", _SCRIPT, "linewatt-netcounters", root, device, interval_us, *NSTAT_NAMES]
 
 
-def record_time_s(record: str) -> float:
+def netcounters_time_s(record: str) -> float:
     """When the reading began, by the host's clock, Unix seconds. Raises ParseError."""
     return _number(_sections(record)["begin"], 10) / 1e6
 

@@ -23,7 +23,7 @@ def _by_name(constant: str, group: str, parts: tuple[str, ...]) -> list[Any]:
 SENSORS: dict[str, Sensor] = {
     sensor.name: sensor for sensor in _by_name("SENSOR", "linewatt.sensors", _SENSOR_PARTS)
 }
-POWER: dict[str, type[Any]] = {
+POWER_DRIVERS: dict[str, type[Any]] = {
     driver.name: driver for driver in _by_name("DRIVER", "linewatt.power_sources", _DRIVER_PARTS)
 }
 """Drivers of power sources: classes that are made from their settings (see ``sensors/power/base.py``)"""

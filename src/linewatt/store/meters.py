@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from linewatt.findings.meters import LONGER_WINDOW_ADVICE
-from linewatt.loads.registry import DEFAULT, LOADS
+from linewatt.loads.registry import DEFAULT_LOAD, LOADS
 from linewatt.model import EndResult, Flag, PowerResult, Trial, Window
 from linewatt.records import Meter
-from linewatt.sensors.power.dynamics import POLL_LIMITED, TOO_SHORT, Dynamics, student_t, too_short
+from linewatt.sensors.power.dynamics import POLL_LIMITED, TOO_SHORT_WORDS, Dynamics, student_t, why_too_short
 
 TOO_SHORT_CODE = "power-window-too-short"
 FEWEST_STEPS = 2
@@ -77,7 +77,7 @@ def refuting_dynamics(trial: Trial, meters: Mapping[Key, Meter]) -> dict[Key, Dy
 
 
 def _end(trial: Trial, window: Window, end: EndResult, meters: Mapping[Key, Meter]) -> EndResult:
-    load = LOADS.get(trial.case.load or DEFAULT)
+    load = LOADS.get(trial.case.load or DEFAULT_LOAD)
     begun_s = trial.started_s + (load.lead_s if load else 0.0)
     power = tuple(
         _power(begun_s, window, channel, meters.get((end.host, channel.source, channel.channel)))
@@ -113,7 +113,7 @@ def _power(begun_s: float, window: Window, channel: PowerResult, meter: Meter | 
     """A channel with its meter's dynamics applied. Energy totals have no ``spread_w`` and are unchanged."""
     if meter is None:
         return channel
-    if channel.power_w is None and TOO_SHORT in (channel.reason or ""):
+    if channel.power_w is None and TOO_SHORT_WORDS in (channel.reason or ""):
         return replace(channel, reason=LOOKED_SLOW) if _would_do(begun_s, window, channel, meter) else channel
     if channel.spread_w is None or channel.power_w is None:
         return channel
@@ -130,7 +130,7 @@ def _power(begun_s: float, window: Window, channel: PowerResult, meter: Meter | 
         for settle_s in (now.settle_s, channel.settle_s)
     )
     dynamics = Dynamics(now.refresh_s, now.averaging_s, now.delay_s, now.settle_s)
-    refused = too_short(window.seconds, cut_s, dynamics, every_s)
+    refused = why_too_short(window.seconds, cut_s, dynamics, every_s)
     if refused:
         return replace(now, power_w=None, energy_j=None, energy_uncertainty_j=None, reason=refused)
     above_w = abs(channel.power_w - (channel.power_w if channel.idle_w is None else channel.idle_w))
@@ -153,7 +153,7 @@ def _would_do(begun_s: float, window: Window, channel: PowerResult, meter: Meter
         return False
     every_s = meter.read_every_s or 1.0
     cut_s = max(0.0, begun_s + max(every_s, meter.settle_s or 0.0) - window.start_s)
-    return too_short(window.seconds, cut_s, meter.dynamics, every_s) is None
+    return why_too_short(window.seconds, cut_s, meter.dynamics, every_s) is None
 
 
 def _unknown_j(now: PowerResult, channel: PowerResult, window_s: float, every_s: float) -> float:

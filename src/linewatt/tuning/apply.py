@@ -17,7 +17,7 @@ from linewatt.hosts.base import Completed, Host
 from linewatt.hosts.journal.journal import Entry, Journal
 from linewatt.tuning.base import Change, Command, Knob
 from linewatt.tuning.refusals import Drivers, drivers_of, otherwise, unread, unwritten, why
-from linewatt.tuning.setting_text import brief
+from linewatt.tuning.setting_text import brief_target
 
 Knobs = Mapping[str, Knob]
 LINE_S = 0.1
@@ -29,11 +29,13 @@ def wanted_setting(knob: Knob, change: Change, before: str) -> str:
     try:
         return understood(lambda: knob.wanted(before, change.value), "what it shows")
     except LinewattError as error:
-        raise ChangeError(f"{change.knob} {brief(change.target)}: {error}", where=change.host) from error
+        raise ChangeError(
+            f"{change.knob} {brief_target(change.target)}: {error}", where=change.host
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ChangeOutcome:
     """What a setting reads, in its canonical text; without one ``problem`` is what went wrong with it."""
 
     text: str | None = None
@@ -49,19 +51,19 @@ class Outcome:
 class Behind:
     """What a host is asked in the same batch that changes it, behind the changes: a round trip less.
 
-    ``shown`` are ``settings`` as :func:`look` has them, ``done`` what became of ``further``; None
+    ``shown`` are ``settings`` as :func:`look_at_settings` has them, ``done`` what became of ``further``; None
     where there was nothing to change, so that nobody was asked.
     """
 
     settings: Sequence[tuple[Knob, str]] = ()
-    further: Sequence[batch.Short] = ()
-    shown: list[Outcome] | None = None
+    further: Sequence[batch.ShortCommand] = ()
+    shown: list[ChangeOutcome] | None = None
     done: list[Completed] | None = None
 
 
 async def make(
     host: Host, knobs: Knobs, entries: Sequence[Entry], journal: Journal, behind: Behind | None = None
-) -> list[Outcome]:
+) -> list[ChangeOutcome]:
     """Write settings of a host in their order and read each back; they are in the journal already.
 
     What each reads then, or why it is not as asked: it cannot be written, or does not read back so.
@@ -75,7 +77,7 @@ async def make(
     others = {entry: text for entry, text in texts.items() if text != entry.wanted}
     drivers = await drivers_of(host, [(knobs[entry.knob], entry.target) for entry in others])
     outcomes |= {
-        entry: Outcome(problem=otherwise(entry, knobs[entry.knob], text, drivers))
+        entry: ChangeOutcome(problem=otherwise(entry, knobs[entry.knob], text, drivers))
         for entry, text in others.items()
     }
     return list(outcomes.values())
@@ -87,34 +89,36 @@ async def reassert(host: Host, entries: Sequence[Entry], knobs: Knobs) -> None:
         if await read(host, knobs[entry.knob], entry.target) != entry.wanted:
             command = knobs[entry.knob].write(entry.target, entry.wanted)
             limit_s = batch.LIMIT_S + _input_s([_short(command)])
-            (done,) = await batch.run_all(
+            (done,) = await batch.run_batch(
                 host, [_short(command)], root=True, limit_s=limit_s, lock=batch.EXCLUSIVE
             )
             if done.status != 0:
-                what = f"cannot set {entry.knob} {brief(entry.target)} again"
+                what = f"cannot set {entry.knob} {brief_target(entry.target)} again"
                 raise ChangeError(f"{what}: {why(done)}", where=entry.host)
 
 
 async def read(host: Host, knob: Knob, target: str) -> str:
     """A setting in its canonical text. Raises ChangeError naming host, knob and target."""
-    (outcome,) = await look(host, [(knob, target)])
+    (outcome,) = await look_at_settings(host, [(knob, target)])
     return outcome.text_or_raise()
 
 
-async def look(host: Host, settings: Sequence[tuple[Knob, str]], *, lock: str = "") -> list[Outcome]:
+async def look_at_settings(
+    host: Host, settings: Sequence[tuple[Knob, str]], *, lock: str = ""
+) -> list[ChangeOutcome]:
     """What settings read. Raises HostLost, WaitTimeout.
 
     ``lock``: ``batch.SHARED`` where no change may be under way, also one whose controller is gone.
     """
     questions = _questions(host.spec.name, settings)
-    commands = [short for short in questions if isinstance(short, batch.Short)]
-    done = await batch.run_all(host, commands, lock=lock)
+    commands = [short for short in questions if isinstance(short, batch.ShortCommand)]
+    done = await batch.run_batch(host, commands, lock=lock)
     return await _shown(host, settings, questions, iter(done))
 
 
-def _questions(host: str, settings: Sequence[tuple[Knob, str]]) -> list[batch.Short | LinewattError]:
+def _questions(host: str, settings: Sequence[tuple[Knob, str]]) -> list[batch.ShortCommand | LinewattError]:
     """For each setting the command that reads it, or why there is none."""
-    questions: list[batch.Short | LinewattError] = []
+    questions: list[batch.ShortCommand | LinewattError] = []
     for knob, target in settings:
         try:
             questions.append(question(host, knob, target))
@@ -126,9 +130,9 @@ def _questions(host: str, settings: Sequence[tuple[Knob, str]]) -> list[batch.Sh
 async def _shown(
     host: Host,
     settings: Sequence[tuple[Knob, str]],
-    questions: Sequence[batch.Short | LinewattError],
+    questions: Sequence[batch.ShortCommand | LinewattError],
     answers: Iterator[Completed],
-) -> list[Outcome]:
+) -> list[ChangeOutcome]:
     results = [
         command_or_error if isinstance(command_or_error, LinewattError) else next(answers)
         for command_or_error in questions
@@ -140,19 +144,19 @@ async def _shown(
     ]
     drivers = await drivers_of(host, failed)
     return [
-        Outcome(problem=result)
+        ChangeOutcome(problem=result)
         if isinstance(result, LinewattError)
         else _try_answer(host.spec.name, knob, target, result, drivers)
         for result, (knob, target) in zip(results, settings, strict=True)
     ]
 
 
-def question(host: str, knob: Knob, target: str) -> batch.Short:
+def question(host: str, knob: Knob, target: str) -> batch.ShortCommand:
     """The command that reads a setting. Raises ChangeError naming host, knob and target."""
     try:
         return _short(knob.read(target))
     except ChangeError as error:
-        raise ChangeError(f"{knob.name} {brief(target)}: {error}", where=host) from error
+        raise ChangeError(f"{knob.name} {brief_target(target)}: {error}", where=host) from error
 
 
 def answer(host: str, knob: Knob, target: str, done: Completed, drivers: Drivers | None = None) -> str:
@@ -162,19 +166,19 @@ def answer(host: str, knob: Knob, target: str, done: Completed, drivers: Drivers
     try:
         return understood(lambda: knob.parse(done.stdout), "its answer")
     except (ParseError, InvalidInput) as error:
-        raise ChangeError(f"{knob.name} {brief(target)}: {error}", where=host) from error
+        raise ChangeError(f"{knob.name} {brief_target(target)}: {error}", where=host) from error
 
 
-def _try_answer(host: str, knob: Knob, target: str, done: Completed, drivers: Drivers) -> Outcome:
+def _try_answer(host: str, knob: Knob, target: str, done: Completed, drivers: Drivers) -> ChangeOutcome:
     try:
-        return Outcome(answer(host, knob, target, done, drivers))
+        return ChangeOutcome(answer(host, knob, target, done, drivers))
     except ChangeError as error:
-        return Outcome(problem=error)
+        return ChangeOutcome(problem=error)
 
 
 async def write_and_read_back(
     host: Host, knobs: Knobs, texts: Mapping[Entry, str], behind: Behind | None, *, back: bool
-) -> dict[Entry, Outcome]:
+) -> dict[Entry, ChangeOutcome]:
     """Write a text for each entry; what it reads after that, or what went wrong."""
     commands = [
         short for entry, text in texts.items() for short in _write_and_read(knobs[entry.knob], entry, text)
@@ -183,10 +187,13 @@ async def write_and_read_back(
         return {}
     behind = behind or Behind()
     questions = _questions(host.spec.name, behind.settings)
-    short_questions = [*(short for short in questions if isinstance(short, batch.Short)), *behind.further]
+    short_questions = [
+        *(short for short in questions if isinstance(short, batch.ShortCommand)),
+        *behind.further,
+    ]
     limit_s = batch.LIMIT_S * (len(texts) + bool(short_questions)) + _input_s(commands)
     answers = iter(
-        await batch.run_all(
+        await batch.run_batch(
             host, [*commands, *short_questions], root=True, limit_s=limit_s, lock=batch.EXCLUSIVE
         )
     )
@@ -200,23 +207,23 @@ async def write_and_read_back(
 
 async def _outcomes(
     host: Host, knobs: Knobs, pairs: Mapping[Entry, tuple[Completed, Completed]], *, back: bool
-) -> dict[Entry, Outcome]:
+) -> dict[Entry, ChangeOutcome]:
     """What each setting reads once it was written, from what both commands said."""
     failed = [entry for entry, (written, shown) in pairs.items() if written.status or shown.status]
     drivers = await drivers_of(host, [(knobs[entry.knob], entry.target) for entry in failed])
-    outcomes: dict[Entry, Outcome] = {}
+    outcomes: dict[Entry, ChangeOutcome] = {}
     for entry, (written, shown) in pairs.items():
         knob = knobs[entry.knob]
         now = _try_answer(entry.host, knob, entry.target, shown, drivers)
         if written.status != 0:
-            now = Outcome(problem=unwritten(entry, knob, written, now.text, drivers, back=back))
+            now = ChangeOutcome(problem=unwritten(entry, knob, written, now.text, drivers, back=back))
         outcomes[entry] = now
     return outcomes
 
 
 async def _shown_by_now(
-    host: Host, knobs: Knobs, texts: Mapping[Entry, str], outcomes: Mapping[Entry, Outcome]
-) -> dict[Entry, Outcome]:
+    host: Host, knobs: Knobs, texts: Mapping[Entry, str], outcomes: Mapping[Entry, ChangeOutcome]
+) -> dict[Entry, ChangeOutcome]:
     """What did not show its text directly after it was written, and does since others were.
 
     A feature that needs another one (TSO needs transmit checksums) cannot be turned on before it, and is
@@ -225,21 +232,21 @@ async def _shown_by_now(
     open_ones = [entry for entry, text in texts.items() if outcomes[entry].text != text]
     if not open_ones or len(texts) == 1:
         return {}
-    now = await look(host, [(knobs[entry.knob], entry.target) for entry in open_ones])
+    now = await look_at_settings(host, [(knobs[entry.knob], entry.target) for entry in open_ones])
     return {
         entry: outcome for entry, outcome in zip(open_ones, now, strict=True) if outcome.text == texts[entry]
     }
 
 
-def _input_s(commands: Iterable[batch.Short]) -> float:
+def _input_s(commands: Iterable[batch.ShortCommand]) -> float:
     """What commands may take longer for the lines of their input, each an object to make or take away."""
     return LINE_S * sum(short.stdin.count("\n") for short in commands)
 
 
-def _write_and_read(knob: Knob, entry: Entry, text: str) -> Iterator[batch.Short]:
+def _write_and_read(knob: Knob, entry: Entry, text: str) -> Iterator[batch.ShortCommand]:
     yield _short(understood(lambda: knob.write(entry.target, text), entry.knob, where=entry.host))
     yield question(entry.host, knob, entry.target)
 
 
-def _short(command: Command) -> batch.Short:
-    return batch.Short(command.argv, command.stdin)
+def _short(command: Command) -> batch.ShortCommand:
+    return batch.ShortCommand(command.argv, command.stdin)

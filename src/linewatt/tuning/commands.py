@@ -8,7 +8,7 @@ import re
 from linewatt.errors import ChangeError
 from linewatt.tuning.base import Command
 
-HOST = "host"
+HOST_TARGET = "host"
 """the target of settings of which a host has one"""
 
 # A login without root's rights has no sbin on its path on Debian, where these tools are; reading needs none.
@@ -19,17 +19,17 @@ exec "$@" """
 _INTERFACE = re.compile(r"(?!\.\.?\Z)[^\s/]{1,15}")
 
 
-def tool(*argv: str) -> Command:
+def tool_command(*argv: str) -> Command:
     """A tool with its arguments, found also where only root's path has it."""
     return Command(("bash", "-c", _TOOL, "linewatt", *argv))
 
 
-def script(text: str, *arguments: str, stdin: str = "") -> Command:
+def script_command(text: str, *arguments: str, stdin: str = "") -> Command:
     """A constant bash script; what varies are its arguments and its input."""
     return Command(("bash", "-c", text, "linewatt", *arguments), stdin)
 
 
-def interface(target: str) -> str:
+def checked_interface(target: str) -> str:
     """Raises ChangeError if ``target`` can be no interface."""
     if not _INTERFACE.fullmatch(target) or target.startswith("-"):
         raise ChangeError(f"{target!r} is no interface name; `ip link` on the host lists them")
@@ -38,5 +38,5 @@ def interface(target: str) -> str:
 
 def whole_host(target: str) -> None:
     """Raises ChangeError if ``target`` is not the host itself."""
-    if target != HOST:
-        raise ChangeError(f"{target!r} cannot be set by itself; the target is {HOST!r}")
+    if target != HOST_TARGET:
+        raise ChangeError(f"{target!r} cannot be set by itself; the target is {HOST_TARGET!r}")

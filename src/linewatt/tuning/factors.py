@@ -16,9 +16,9 @@ from linewatt.errors import InvalidInput
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.facts.cpulist import format_cpulist
 from linewatt.tuning.base import Change, ListedKnob
-from linewatt.tuning.commands import HOST
+from linewatt.tuning.commands import HOST_TARGET
 from linewatt.tuning.nic.offload import feature_named
-from linewatt.tuning.registry import KNOBS
+from linewatt.tuning.registry import TUNING_KNOBS
 from linewatt.tuning.setting_text import choices
 from linewatt.tuning.sysctl import KEEP, key_named
 
@@ -81,7 +81,7 @@ def _change(spec: HostSpec, knob: str, target: str, value: str, factor: str) -> 
 
 def _knob(name: str, about: str, knob: str, target: str | None = None) -> Factor:
     """A factor whose levels are the values of one knob; its target is the data interface, or as given."""
-    chosen: ListedKnob = KNOBS[knob]
+    chosen: ListedKnob = TUNING_KNOBS[knob]
 
     def check(level: Level) -> str:
         return chosen.check(as_text(level))
@@ -93,7 +93,7 @@ def _knob(name: str, about: str, knob: str, target: str | None = None) -> Factor
 
 
 def _feature(name: str, about: str, feature: str) -> Factor:
-    knob = KNOBS["offload"]
+    knob = TUNING_KNOBS["offload"]
 
     def check(level: Level) -> str:
         return knob.check(as_text(level))
@@ -106,7 +106,7 @@ def _feature(name: str, about: str, feature: str) -> Factor:
 
 def _steering(name: str, about: str, knob: str) -> Factor:
     """CPUs by list, or the host's own ``irq_cpus``."""
-    chosen = KNOBS[knob]
+    chosen = TUNING_KNOBS[knob]
 
     def check(level: Level) -> str:
         text = as_text(level)
@@ -124,7 +124,7 @@ def _steering(name: str, about: str, knob: str) -> Factor:
 
 
 def _check_flows(level: Level) -> str:
-    return KNOBS["rfs"].check(as_text(level))
+    return TUNING_KNOBS["rfs"].check(as_text(level))
 
 
 def _rfs_changes(level: str, spec: HostSpec) -> list[Change]:
@@ -136,7 +136,7 @@ def _rfs_changes(level: str, spec: HostSpec) -> list[Change]:
 
 
 def _check_fields(level: Level) -> str:
-    return KNOBS["rx_flow_hash"].check(as_text(level))
+    return TUNING_KNOBS["rx_flow_hash"].check(as_text(level))
 
 
 def _udp_hash_changes(level: str, spec: HostSpec) -> list[Change]:
@@ -188,11 +188,11 @@ _MADE = (
     _steering("irq_affinity", "CPUs that take the interrupts of the queues", "irq_affinity"),
     _steering("rps", "CPUs that do the receive work", "rps_cpus"),
     _steering("xps", "CPUs that send through each queue", "xps_cpus"),
-    Factor("rfs", "flows that follow their reader", KNOBS["rfs"].values, _check_flows, _rfs_changes),
+    Factor("rfs", "flows that follow their reader", TUNING_KNOBS["rfs"].values, _check_flows, _rfs_changes),
     Factor(
         "udp_hash",
         "fields of UDP packets that choose their receive queue",
-        KNOBS["rx_flow_hash"].values,
+        TUNING_KNOBS["rx_flow_hash"].values,
         _check_fields,
         _udp_hash_changes,
     ),
@@ -207,9 +207,9 @@ _MADE = (
 _OTHERWISE = {"rps_cpus", "rfs", "ntuple"}
 """knobs of an interface that are no factor under their own name"""
 
-_TARGETS = {"interface": None, f"`{HOST}`": HOST}
+_TARGETS = {"interface": None, f"`{HOST_TARGET}`": HOST_TARGET}
 FACTORS: dict[str, Factor] = {
     knob.name: _knob(knob.name, knob.about, knob.name, _TARGETS[knob.targets])
-    for knob in KNOBS.values()
+    for knob in TUNING_KNOBS.values()
     if knob.targets in _TARGETS and knob.name not in _OTHERWISE
 } | {factor.name: factor for factor in _MADE}

@@ -11,7 +11,7 @@ from linewatt.foreign import shortened
 from linewatt.hosts.base import Completed, Host
 from linewatt.hosts.journal.lines import Entry
 from linewatt.tuning.base import Knob
-from linewatt.tuning.setting_text import apart, brief
+from linewatt.tuning.setting_text import brief_target, settings_apart
 
 # One line an interface: its name and its driver's
 _DRIVERS = """for net; do
@@ -54,7 +54,7 @@ def _who(knob: Knob, target: str, drivers: Drivers) -> str:
 
 def unread(host: str, knob: Knob, target: str, done: Completed, drivers: Drivers) -> ChangeError:
     """Why a setting could not be read."""
-    what = f"cannot read {knob.name} {brief(target)}"
+    what = f"cannot read {knob.name} {brief_target(target)}"
     if _of_interface(knob) and (message := _unsupported(done)):
         who = _who(knob, target, drivers)
         advice = _without(host, knob, target)
@@ -66,10 +66,10 @@ def unwritten(
     entry: Entry, knob: Knob, done: Completed, now: str | None, drivers: Drivers, *, back: bool
 ) -> ChangeError:
     """Why a setting could not be set, or put ``back``; ``now``: what it reads after that."""
-    what = f"cannot {'put back' if back else 'set'} {entry.knob} {brief(entry.target)}"
+    what = f"cannot {'put back' if back else 'set'} {entry.knob} {brief_target(entry.target)}"
     if not _of_interface(knob):
         return ChangeError(f"{what}: {why(done)}", where=entry.host)
-    requested, shown = apart(entry.before if back else entry.wanted, now or "")
+    requested, shown = settings_apart(entry.before if back else entry.wanted, now or "")
     reads = f"; it reads {shown!r}" if now else ""
     if back:
         problem = f"{what} to {requested!r}: {why(done)}{reads}; set it by hand"
@@ -85,9 +85,9 @@ def unwritten(
 
 def otherwise(entry: Entry, knob: Knob, text: str, drivers: Drivers) -> ChangeError:
     """A setting that was written without complaint and does not read back as asked."""
-    requested, shown = apart(entry.wanted, text)
+    requested, shown = settings_apart(entry.wanted, text)
     who = _who(knob, entry.target, drivers)
-    what = f"{entry.knob} {brief(entry.target)} was set to {requested!r}"
+    what = f"{entry.knob} {brief_target(entry.target)} was set to {requested!r}"
     if text == entry.before:
         still = f"{what} without complaint but still reads {shown!r}"
         advice = _without(entry.host, knob, entry.target)

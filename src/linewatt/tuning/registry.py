@@ -13,5 +13,5 @@ from linewatt.tuning.base import ListedKnob
 _PARTS = ("name", "order", "check", "read", "parse", "wanted", "write")
 _SHIPPED = brought("LISTED_KNOB", cpu, nic, steering, sysctl)
 _KNOBS = sorted(registered(_SHIPPED, "linewatt.knobs", _PARTS), key=lambda knob: knob.order)
-KNOBS: dict[str, ListedKnob] = {knob.name: knob for knob in _KNOBS}
+TUNING_KNOBS: dict[str, ListedKnob] = {knob.name: knob for knob in _KNOBS}
 """from the ground up"""

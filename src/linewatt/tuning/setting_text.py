@@ -77,13 +77,13 @@ def choices(names: Iterable[str], asked_for: str = "") -> str:
     return f"there are {', '.join(all_names)}" if all_names else "there are none"
 
 
-def brief(target: str) -> str:
+def brief_target(target: str) -> str:
     """A target as a message names it: a list of many items by its first one."""
     words = target.split()
     return target if len(target) <= BRIEF or len(words) < 2 else f"{words[0]} … ({len(words)} items)"
 
 
-def apart(*texts: str) -> tuple[str, ...]:
+def settings_apart(*texts: str) -> tuple[str, ...]:
     """Settings as a message tells them apart: of those that are JSON, item by item, the items that differ."""
     return tuple(shortened(text) for text in _apart(texts))
 

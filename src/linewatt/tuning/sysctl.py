@@ -7,7 +7,7 @@ import re
 
 from linewatt.errors import ChangeError, InvalidInput
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import tool
+from linewatt.tuning.commands import tool_command
 
 _KEY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./:@-]*")
 """Dots or slashes (``net/ipv4/conf/eth0.100/…`` where a name holds a dot); never an option."""
@@ -37,7 +37,7 @@ class Sysctl:
 
     def read(self, target: str) -> Command:
         """Raises ChangeError if ``target`` is no key."""
-        return tool("sysctl", "-n", _checked(target))
+        return tool_command("sysctl", "-n", _checked(target))
 
     def parse(self, output: str) -> str:
         """The value, runs of white space made one blank."""
@@ -55,7 +55,7 @@ class Sysctl:
 
     def write(self, target: str, setting: str) -> Command:
         """Key and value travel as one argument. Raises ChangeError if ``target`` is no key."""
-        return tool("sysctl", "-q", "-w", f"{_checked(target)}={setting or _NOTHING}")
+        return tool_command("sysctl", "-q", "-w", f"{_checked(target)}={setting or _NOTHING}")
 
 
 def key_named(text: str) -> str:

@@ -29,7 +29,7 @@ from linewatt.analysis.power.energy import Energy, Meter, energy_from_power
 from linewatt.analysis.power.meters import Model, Step
 from linewatt.missing import Missing
 from linewatt.model import Window
-from linewatt.sensors.power.dynamics import Dynamics, declared
+from linewatt.sensors.power.dynamics import Dynamics, declared_dynamics
 
 NOISY = Course()
 LEVELS = Course(noise_w=2.0, correlation_s=3.0, levels_w=20.0)
@@ -378,9 +378,9 @@ def test_what_was_read_after_the_load_is_no_part_of_it() -> None:
 
 
 def test_a_declared_average_is_a_moving_one() -> None:
-    assert declared(None, None) == Dynamics()
-    assert declared(2.0, 10.0) == Dynamics(2.0, 10.0, None, 12.0)
-    assert Dynamics(1.0, 0.0, 0.0, 1.0) | declared(2.0, 10.0) == Dynamics(2.0, 10.0, 0.0, 12.0)
+    assert declared_dynamics(None, None) == Dynamics()
+    assert declared_dynamics(2.0, 10.0) == Dynamics(2.0, 10.0, None, 12.0)
+    assert Dynamics(1.0, 0.0, 0.0, 1.0) | declared_dynamics(2.0, 10.0) == Dynamics(2.0, 10.0, 0.0, 12.0)
 
 
 def part(model: Model, after_s: float) -> float:

@@ -15,7 +15,7 @@ from linewatt.engine.measuring.bond_ports import lost
 from linewatt.hosts.base import DataPort
 from linewatt.hosts.facts.parsers import bond_ports
 from linewatt.model import Window
-from linewatt.sensors.link import news
+from linewatt.sensors.link import link_news
 
 FILES = {
     "bond0/bonding/slaves": "eth1 eth2",
@@ -110,7 +110,7 @@ def test_no_port_that_carried_on_is_no_port_at_all() -> None:
 
 def test_the_notice_of_the_kernel_says_when_also_of_a_host_that_was_asked_once() -> None:
     record = f"linewatt-link 1 1|count 1|news {DOWN}|end 2"
-    assert news(record) == ["eth2 of bond0: mtu 1500, state DOWN"]
+    assert link_news(record) == ["eth2 of bond0: mtu 1500, state DOWN"]
     reading = Reading("h1", "link", (Record(START_S + 12.4, 1.0, record),))
     said = told(UP, "up backup, 4 link failures", notices=reading)
     assert said.startswith("eth2 of bond0 lost its link once at 22:13:32 UTC and is up again; ")

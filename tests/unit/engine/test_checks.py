@@ -16,7 +16,7 @@ from linewatt.hosts.clock import Offset
 from linewatt.loads.base import LoadEnd, LoadInterval
 from linewatt.loads.registry import LOADS
 from linewatt.model import Case, CpuShares, EndResult, Flag, InstanceResult, Role, Window, group_of
-from linewatt.sensors.drops import CAUSES
+from linewatt.sensors.drops import DROP_CAUSES
 
 CASE = Case("tcp", "h1", "h2", instances=2)
 H1 = HostSpec("h1", "192.0.2.1", "eth0", irq_cpus=(4, 5))
@@ -230,7 +230,7 @@ def test_an_iperf3_that_spins_between_packets_is_told(
 
 @pytest.mark.parametrize(
     "channel",
-    [channel for cause in CAUSES if cause.is_drop and cause.is_packets for channel in cause.channels],
+    [channel for cause in DROP_CAUSES if cause.is_drop and cause.is_packets for channel in cause.channels],
 )
 def test_whatever_a_soak_counts_as_a_drop_is_told_of_a_trial(channel: str) -> None:
     end = replace(end_of("receiver", 0.5), counters={channel: 12.0, "nstat.UdpNoPorts": 3.0})

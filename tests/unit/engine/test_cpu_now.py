@@ -13,7 +13,7 @@ from linewatt.engine.live.current_readings import CpuNow, cpu_now
 from linewatt.engine.live.feed import Feed
 from linewatt.hosts.base import HostSpec, Line
 from linewatt.hosts.clock import now_s
-from linewatt.sensors.mpstat import SENSOR, SHARES, MpstatConfig
+from linewatt.sensors.mpstat import MPSTAT_COLUMNS, SENSOR, MpstatConfig
 
 RECEIVER = Placed("h1", "receiver", (2, 3), (0,))
 TABLE = {
@@ -28,7 +28,9 @@ def mpstat(table: dict[int, dict[str, float]] = TABLE, age_s: float = 0.0) -> Fe
     """A host's mpstat that told this of its CPUs, in percent."""
     feed = Feed("h1", SENSOR, MpstatConfig())
     rows = [
-        f'{{"cpu": "{cpu}", ' + ", ".join(f'"{name}": {shares.get(name, 0.0)}' for name in SHARES) + "}"
+        f'{{"cpu": "{cpu}", '
+        + ", ".join(f'"{name}": {shares.get(name, 0.0)}' for name in MPSTAT_COLUMNS)
+        + "}"
         for cpu, shares in table.items()
     ]
     for text in ('"cpu-load": [', ",\n".join(rows), "\t\t\t\t\t]"):

@@ -31,7 +31,7 @@ from linewatt.engine.stage import Stage
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Case, Window
 from linewatt.sensors.power.dynamics import Dynamics
-from linewatt.sensors.registry import POWER
+from linewatt.sensors.registry import POWER_DRIVERS
 from linewatt.store import raw
 from linewatt.store.read import idle_windows
 
@@ -255,7 +255,8 @@ def staged_with(
 
 
 def source() -> PowerSource:
-    return PowerSource("ipmi", POWER["ipmi"].Config(address="192.0.2.9", user="admin", password_env="P"))  # noqa: S106
+    driver = POWER_DRIVERS["ipmi"]
+    return PowerSource("ipmi", driver.Config(address="192.0.2.9", user="admin", password_env="P"))  # noqa: S106
 
 
 async def run_rounds(stage: Stage, rounds: tuple[Round, ...], loaded: Callable[[Case], None]) -> None:

@@ -34,7 +34,7 @@ from linewatt.errors import ChangeError, HostError
 from linewatt.hosts.base import HostSpec, Line
 from linewatt.hosts.journal.journal import Entry, Journal, journal_path
 from linewatt.model import Channel
-from linewatt.sensors.registry import POWER
+from linewatt.sensors.registry import POWER_DRIVERS
 
 MANY = 200
 NAMES = [f"h{number}" for number in range(MANY)]
@@ -106,7 +106,7 @@ def test_meters_of_many_hosts_are_read_no_more_than_a_hundred_times_a_second_in_
 ) -> None:
     campaign = campaign_of(tmp_path)
     named = {} if named_s is None else {"interval_s": named_s}
-    cfg = POWER["hwmon"].Config(**named)
+    cfg = POWER_DRIVERS["hwmon"].Config(**named)
     campaign = replace(
         campaign,
         window_s=window_s,

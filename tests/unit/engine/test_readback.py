@@ -13,7 +13,7 @@ from linewatt.engine.live.readback import read_back
 from linewatt.errors import HostLost
 from linewatt.hosts.base import Completed, HostSpec
 from linewatt.hosts.local import LocalHost
-from linewatt.tuning.registry import KNOBS
+from linewatt.tuning.registry import TUNING_KNOBS
 
 
 class Host(LocalHost):
@@ -38,7 +38,7 @@ SETTINGS = [("mtu", "lo", "9"), ("rps_cpus", "lo", "rx-0=0"), ("sysctl", "no.suc
 
 def test_threads_and_settings_are_read_in_one_go() -> None:
     host = Host()
-    found = asyncio.run(read_back(host, [os.getpid(), 2**22 + 1], SETTINGS, KNOBS))
+    found = asyncio.run(read_back(host, [os.getpid(), 2**22 + 1], SETTINGS, TUNING_KNOBS))
     assert host.asked == 1
     assert found.problem is None
     own = {thread.tid: thread for thread in found.of(os.getpid())}
@@ -52,7 +52,7 @@ def test_threads_and_settings_are_read_in_one_go() -> None:
 
 
 def test_a_host_that_is_lost_gives_no_number_and_says_why() -> None:
-    found = asyncio.run(read_back(Lost(), [1], SETTINGS, KNOBS))
+    found = asyncio.run(read_back(Lost(), [1], SETTINGS, TUNING_KNOBS))
     assert found.threads == ()
     assert found.problem == "here: the SSH connection ended"
     assert [one.found for one in found.settings] == [None] * 3
@@ -60,6 +60,6 @@ def test_a_host_that_is_lost_gives_no_number_and_says_why() -> None:
 
 
 def test_a_target_that_cannot_be_is_a_problem_of_the_answer() -> None:
-    found = asyncio.run(read_back(Host(), [1], [("sysctl", "-a", "1")], KNOBS))
+    found = asyncio.run(read_back(Host(), [1], [("sysctl", "-a", "1")], TUNING_KNOBS))
     assert found.problem is not None
     assert "here: sysctl -a: '-a' is no key" in found.problem

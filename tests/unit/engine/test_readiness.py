@@ -45,7 +45,7 @@ from linewatt.report.printing.screen import fitted
 from linewatt.report.trials.answer.first_screen import first_screen_of_trials
 from linewatt.report.trials.digest import digest_of
 from linewatt.tuning.base import Change
-from linewatt.tuning.registry import KNOBS
+from linewatt.tuning.registry import TUNING_KNOBS
 
 CAPTURES = Path(__file__).parents[2] / "captures" / "facts"
 SPEC = HostSpec("h1", "192.0.2.1", "eth0", app_cpus=(2,), irq_cpus=(3,))
@@ -626,8 +626,8 @@ def test_fixes_are_each_made_once_and_a_profile_first() -> None:
     assert fixes_of_checks(every(answer())) == ()
     assert isinstance(made[0], Change)
     for change in made:
-        KNOBS[change.knob].read(change.target)
-        KNOBS[change.knob].check(change.value)
+        TUNING_KNOBS[change.knob].read(change.target)
+        TUNING_KNOBS[change.knob].check(change.value)
 
 
 @pytest.mark.parametrize("check", [cpu.irqs, cpu.freq, cpu.tuned])

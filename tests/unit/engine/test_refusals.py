@@ -17,7 +17,7 @@ from linewatt.errors import HostLost
 from linewatt.hosts.base import Completed, Host, HostSpec
 from linewatt.hosts.journal.journal import Entry, Journal, journal_path
 from linewatt.tuning import apply
-from linewatt.tuning.registry import KNOBS
+from linewatt.tuning.registry import TUNING_KNOBS
 
 SPEC = HostSpec("h1", "192.0.2.1", "data0")
 UNSUPPORTED = "netlink error: Operation not supported\n"
@@ -55,13 +55,15 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 
 def asked_of(host: FakeHost, *settings: tuple[str, str]) -> list[str]:
     """What is said of settings that are read, knob and target each."""
-    known = [(KNOBS[knob], target) for knob, target in settings]
-    return [one.text or str(one.problem) for one in asyncio.run(apply.look(cast(Host, host), known))]
+    known = [(TUNING_KNOBS[knob], target) for knob, target in settings]
+    return [
+        one.text or str(one.problem) for one in asyncio.run(apply.look_at_settings(cast(Host, host), known))
+    ]
 
 
-def set_on(host: FakeHost, journal: Journal, *entries: Entry) -> list[apply.Outcome]:
+def set_on(host: FakeHost, journal: Journal, *entries: Entry) -> list[apply.ChangeOutcome]:
     journal.intend(entries)
-    return asyncio.run(apply.make(cast(Host, host), KNOBS, entries, journal))
+    return asyncio.run(apply.make(cast(Host, host), TUNING_KNOBS, entries, journal))
 
 
 def entry(before: str, wanted: str, knob: str = "pause", target: str = "data0", at: int = 1) -> Entry:
@@ -122,7 +124,7 @@ def test_a_driver_that_refuses_is_told_with_what_reads(journal: Journal, stderr:
     assert str(said.problem).startswith(f"h1: cannot set pause data0{says}")
     journal.applied(1, "autoneg=on rx=off tx=on")
     host.said = lambda argv: (1, "", stderr) if "-A" in argv else (0, PAUSE.format(rx="off", tx="on"), "")
-    (problem,) = asyncio.run(put_back(cast(Host, host), KNOBS, journal.read()[1], journal))
+    (problem,) = asyncio.run(put_back(cast(Host, host), TUNING_KNOBS, journal.read()[1], journal))
     assert str(problem) == (
         f"h1: cannot put back pause data0 to 'autoneg=on rx=on tx=on': {stderr.strip()}; "
         "it reads 'autoneg=on rx=off tx=on'; set it by hand"
@@ -156,7 +158,7 @@ def test_a_feature_that_is_put_back_before_what_it_needs_is_back_with_it(journal
     for one in entries:
         journal.applied(one.number, one.wanted)
     undone = list(reversed(journal.read()[1]))
-    problems = asyncio.run(put_back(cast(Host, FakeHost(device.say)), KNOBS, undone, journal))
+    problems = asyncio.run(put_back(cast(Host, FakeHost(device.say)), TUNING_KNOBS, undone, journal))
     assert problems == [None, None]
     assert device.wanted == {"tx": "on", "tso": "on"}
     assert journal.read()[1] == ()

@@ -18,7 +18,7 @@ from tests.fake_batches import answered, is_batch
 from linewatt.errors import ParseError, WaitTimeout
 from linewatt.hosts import batch
 from linewatt.hosts.base import Completed, HostSpec
-from linewatt.hosts.batch import Short
+from linewatt.hosts.batch import ShortCommand
 from linewatt.hosts.local import LocalHost
 
 HERE = LocalHost(HostSpec("here", "local", "lo"))
@@ -41,8 +41,8 @@ class Host:
         return await HERE.run(argv, **options)
 
 
-def run(commands: Sequence[Short], host: Any = HERE, **options: Any) -> list[Completed]:
-    return asyncio.run(batch.run_all(host, commands, **options))
+def run(commands: Sequence[ShortCommand], host: Any = HERE, **options: Any) -> list[Completed]:
+    return asyncio.run(batch.run_batch(host, commands, **options))
 
 
 def said(done: Completed) -> tuple[int, str, str]:
@@ -50,12 +50,12 @@ def said(done: Completed) -> tuple[int, str, str]:
 
 
 MIXED = [
-    Short(("printf", "%s|", "a  b", "", "$HOME `id` 'x' \"y\" *", "-n")),
-    Short(("cat",), "two\nlines\n\n"),
-    Short(("cat",)),
-    Short(("bash", "-c", "echo said; echo complained >&2; exit 7")),
-    Short(("printf", "no end of line")),
-    Short(("false",)),
+    ShortCommand(("printf", "%s|", "a  b", "", "$HOME `id` 'x' \"y\" *", "-n")),
+    ShortCommand(("cat",), "two\nlines\n\n"),
+    ShortCommand(("cat",)),
+    ShortCommand(("bash", "-c", "echo said; echo complained >&2; exit 7")),
+    ShortCommand(("printf", "no end of line")),
+    ShortCommand(("false",)),
 ]
 
 
@@ -71,15 +71,15 @@ def test_each_command_of_a_batch_answers_as_it_does_alone() -> None:
 
 def test_what_a_script_of_a_batch_does_to_its_shell_is_gone_with_it() -> None:
     spoils = "cd /; set -e; one() { echo mine; }; shift $#; exec >/dev/null; exit 3"
-    tells = Short(("bash", "-c", 'pwd; echo "$- $*"; cat', "x", "a", "b"), "input")
-    spoilt, told = run([Short(("bash", "-c", spoils, "x", "a")), tells])
+    tells = ShortCommand(("bash", "-c", 'pwd; echo "$- $*"; cat', "x", "a", "b"), "input")
+    spoilt, told = run([ShortCommand(("bash", "-c", spoils, "x", "a")), tells])
     assert spoilt.status == 3
     assert said(told) == said(run([tells])[0])
 
 
 def test_scripts_of_bash_run_in_the_bash_that_is_there() -> None:
     """A program that is started costs more than what most scripts do."""
-    own = Short(("bash", "-c", 'echo "$$ $BASHPID $0 $*"', "x", "a b", "c"))
+    own = ShortCommand(("bash", "-c", 'echo "$$ $BASHPID $0 $*"', "x", "a b", "c"))
     first, second = (done.stdout.split(" ", 2) for done in run([own, own]))
     assert first[0] == second[0]
     assert len({first[0], first[1], second[1]}) == 3
@@ -87,7 +87,7 @@ def test_scripts_of_bash_run_in_the_bash_that_is_there() -> None:
 
 
 def test_a_tool_that_is_not_there_is_an_answer_and_ends_nothing() -> None:
-    missing, after = run([Short(("no-such-tool",)), Short(("echo", "after"))])
+    missing, after = run([ShortCommand(("no-such-tool",)), ShortCommand(("echo", "after"))])
     assert missing.status == 127
     assert "no-such-tool: command not found" in missing.stderr
     assert after.stdout == "after\n"
@@ -98,7 +98,7 @@ def test_a_tool_that_is_not_there_is_an_answer_and_ends_nothing() -> None:
 def test_whatever_words_and_input_are_they_arrive_as_they_were(commands: list[tuple[list[str], str]]) -> None:
     # what goes in comes out, to the letter: no word is looked at by a shell
     script = 'printf "%s\\0" "$@" | od -An -v -tx1; od -An -v -tx1'
-    shorts = [Short(("bash", "-c", script, "x", *words), stdin) for words, stdin in commands]
+    shorts = [ShortCommand(("bash", "-c", script, "x", *words), stdin) for words, stdin in commands]
     for (words, stdin), done in zip(commands, run(shorts), strict=True):
         ended = "".join(f"{word}\0" for word in words) or "\0"
         assert bytes.fromhex("".join(done.stdout.split())) == (ended + stdin).encode()
@@ -106,14 +106,14 @@ def test_whatever_words_and_input_are_they_arrive_as_they_were(commands: list[tu
 
 def test_what_is_too_long_for_one_argument_list_becomes_several() -> None:
     host = Host()
-    shorts = [Short(("printf", "%s", f"{number}'" * 600)) for number in range(200)]
+    shorts = [ShortCommand(("printf", "%s", f"{number}'" * 600)) for number in range(200)]
     assert [done.stdout for done in run(shorts, host)] == [one.argv[2] for one in shorts]
     assert 1 < len(host.asked) < 40
     assert all(len(shlex.join(argv).encode()) < 131_072 for argv in host.asked), "MAX_ARG_STRLEN of Linux"
 
 
-@given(st.lists(st.builds(Short, st.lists(WORD, min_size=1).map(tuple), WORD)), st.integers(1, 200))
-def test_batches_keep_order_and_lose_nothing(commands: list[Short], most: int) -> None:
+@given(st.lists(st.builds(ShortCommand, st.lists(WORD, min_size=1).map(tuple), WORD)), st.integers(1, 200))
+def test_batches_keep_order_and_lose_nothing(commands: list[ShortCommand], most: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batch, "MOST_CHARACTERS", most)
         found = list(batch.batches(commands))
@@ -144,13 +144,15 @@ def test_an_answer_that_is_cut_off_anywhere_is_no_answer() -> None:
 )
 def test_where_answers_cannot_be_told_apart_each_command_is_asked_alone(stdout: str, stderr: str) -> None:
     host = Host(garbled=Completed((), 0, stdout, stderr))
-    assert [done.stdout for done in run([Short(("echo", "1")), Short(("echo", "2"))], host)] == ["1\n", "2\n"]
+    assert [
+        done.stdout for done in run([ShortCommand(("echo", "1")), ShortCommand(("echo", "2"))], host)
+    ] == ["1\n", "2\n"]
     assert len(host.asked) == 3
 
 
 def test_a_batch_that_does_not_end_is_ended_and_says_where() -> None:
     with pytest.raises(WaitTimeout, match=r"here: bash did not end within 0\.5 s"):
-        run([Short(("sleep", "60")), Short(("true",))], limit_s=0.5)
+        run([ShortCommand(("sleep", "60")), ShortCommand(("true",))], limit_s=0.5)
 
 
 def test_nothing_to_run_asks_nobody() -> None:

@@ -18,7 +18,7 @@ from linewatt.hosts.base import HostSpec
 from linewatt.hosts.limits import HEARTBEAT_S, SLOW_S, Limits, Pace
 from linewatt.hosts.ssh import beats as module
 from linewatt.hosts.ssh import connection as ssh
-from linewatt.hosts.ssh.beats import beats
+from linewatt.hosts.ssh.beats import beats_of_loop
 from linewatt.hosts.ssh.connection import SshHost, Wire
 
 HOSTS = 96
@@ -69,7 +69,7 @@ def test_due_heartbeats_of_all_hosts_are_sent_between_chunks_of_output(
 
     async def scene() -> None:
         for times_s in sent_s:
-            beats().add(Anchored(lambda _, own=times_s: own.append(clock.now_s)).wire)  # type: ignore[misc]
+            beats_of_loop().add(Anchored(lambda _, own=times_s: own.append(clock.now_s)).wire)  # type: ignore[misc]
         for _ in range(1000):
             clock.now_s += CHUNK_S
             await ssh._read(cast("Any", Output()))
@@ -85,13 +85,13 @@ def test_heartbeats_go_on_where_nothing_is_read_and_end_with_their_connection() 
     async def scene() -> None:
         one, other = Anchored(), Anchored()
         for each in (one, other):
-            beats().add(each.wire)
+            beats_of_loop().add(each.wire)
         await until(lambda: len(one.sent) >= 2)
-        beats().give_up(one.wire)
+        beats_of_loop().give_up(one.wire)
         sent = len(one.sent)
         await until(lambda: len(other.sent) >= sent + 2)
         assert len(one.sent) == sent
-        beats().give_up(other.wire)
+        beats_of_loop().give_up(other.wire)
 
     asyncio.run(scene())
 
@@ -103,10 +103,10 @@ def test_a_connection_that_cannot_be_written_to_keeps_no_heartbeat_from_another(
     async def scene() -> None:
         one, other = Anchored(broken), Anchored()
         for each in (one, other):
-            beats().add(each.wire)
+            beats_of_loop().add(each.wire)
         await until(lambda: len(other.sent) >= 2)
         for each in (one, other):
-            beats().give_up(each.wire)
+            beats_of_loop().give_up(each.wire)
 
     asyncio.run(scene())
 
@@ -196,7 +196,7 @@ def test_an_answer_that_came_while_the_loop_was_busy_is_no_silence() -> None:
 def test_an_answer_that_waited_for_a_busy_loop_makes_no_host_slow() -> None:
     async def scene() -> None:
         one = Anchored()
-        beats().add(one.wire)
+        beats_of_loop().add(one.wire)
         await until(lambda: len(one.sent) >= 1)
         answered = asyncio.create_task(one.wire._answer(one.anchor))
         await asyncio.sleep(0)
@@ -204,9 +204,9 @@ def test_an_answer_that_waited_for_a_busy_loop_makes_no_host_slow() -> None:
         end_s = time.monotonic() + 1.5
         while time.monotonic() < end_s:  # the output of other hosts, between which heartbeats are in time
             time.sleep(CHUNK_S)  # noqa: ASYNC251
-            beats().send_due()
+            beats_of_loop().send_due()
         await answered
-        beats().give_up(one.wire)
+        beats_of_loop().give_up(one.wire)
         assert len(one.sent) > 3
         assert one.wire.pace.slowest_s < SLOW_S
 
@@ -216,7 +216,7 @@ def test_an_answer_that_waited_for_a_busy_loop_makes_no_host_slow() -> None:
 def test_a_host_that_is_slow_beside_a_loop_that_was_busy_before_is_slow() -> None:
     async def scene() -> None:
         one = Anchored()
-        beats().add(one.wire)
+        beats_of_loop().add(one.wire)
         await until(lambda: len(one.sent) >= 1)
         time.sleep(0.6)  # noqa: ASYNC251
         await until(lambda: len(one.sent) >= 2)
@@ -225,7 +225,7 @@ def test_a_host_that_is_slow_beside_a_loop_that_was_busy_before_is_slow() -> Non
         await until(lambda: len(one.sent) >= 5)
         one.out.feed_data(one.sent[1].split()[0] + b" 1000.5\n")
         await one.wire._answer(one.anchor)
-        beats().give_up(one.wire)
+        beats_of_loop().give_up(one.wire)
         assert one.wire.pace.slowest_s > 2 * HEARTBEAT_S
 
     asyncio.run(scene())
@@ -261,10 +261,10 @@ def test_heartbeats_of_a_host_that_states_another_time_between_them_keep_it_besi
     async def scene() -> None:
         for heartbeat_s, own in sent_s.items():
             limits = Limits(heartbeat_s=heartbeat_s, silence_s=5.0)
-            beats().add(Anchored(lambda _, own=own: own.append(clock.now_s), limits).wire)  # type: ignore[misc]
+            beats_of_loop().add(Anchored(lambda _, own=own: own.append(clock.now_s), limits).wire)  # type: ignore[misc]
         for _ in range(1000):
             clock.now_s += CHUNK_S
-            beats().send_due()
+            beats_of_loop().send_due()
 
     asyncio.run(scene())
     for heartbeat_s, own in sent_s.items():
@@ -277,10 +277,10 @@ def test_a_timer_that_is_set_for_a_rare_heartbeat_is_no_hindrance_to_a_frequent_
         rare = Anchored(limits=Limits(heartbeat_s=20.0, silence_s=60.0))
         often = Anchored(limits=Limits(heartbeat_s=0.05))
         for each in (rare, often):
-            beats().add(each.wire)
+            beats_of_loop().add(each.wire)
         await until(lambda: len(often.sent) >= 3)
         assert rare.sent == []
         for each in (rare, often):
-            beats().give_up(each.wire)
+            beats_of_loop().give_up(each.wire)
 
     asyncio.run(scene())

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from linewatt.engine.live.trial import _set_meanwhile
-from linewatt.hosts.clock import Exchange, Offset, best_offset, was_set
+from linewatt.hosts.clock import Exchange, Offset, best_offset, clock_set_s
 
 BEAT_S = 0.3
 
@@ -44,10 +44,10 @@ def test_a_clock_that_is_slewed_or_has_slow_trips_was_not_set(seed: int, ppm: fl
 
 
 def test_the_clocks_of_two_trials_apart_are_told_from_one_that_was_set() -> None:
-    assert was_set(Offset(1.0, 0.001), Offset(3.0, 0.001), 20.0) == pytest.approx(2.0)
-    assert was_set(Offset(1.0, 0.001), Offset(-1.0, 0.001), 20.0) == pytest.approx(-2.0)
-    assert was_set(Offset(1.0, 0.001), Offset(1.011, 0.001), 20.0) is None
-    assert was_set(Offset(1.0, 0.2), Offset(1.3, 0.2), 1.0) is None
+    assert clock_set_s(Offset(1.0, 0.001), Offset(3.0, 0.001), 20.0) == pytest.approx(2.0)
+    assert clock_set_s(Offset(1.0, 0.001), Offset(-1.0, 0.001), 20.0) == pytest.approx(-2.0)
+    assert clock_set_s(Offset(1.0, 0.001), Offset(1.011, 0.001), 20.0) is None
+    assert clock_set_s(Offset(1.0, 0.2), Offset(1.3, 0.2), 1.0) is None
 
 
 def test_a_trial_in_which_a_clock_was_set_says_so_and_one_whose_clock_is_not_known_says_nothing() -> None:

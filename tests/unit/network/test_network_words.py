@@ -9,25 +9,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linewatt.foreign import MOST_SAID
-from linewatt.tuning.setting_text import BRIEF, apart, brief
+from linewatt.tuning.setting_text import BRIEF, brief_target, settings_apart
 
 items = st.dictionaries(st.sampled_from("abcd"), st.none() | st.integers(0, 3), max_size=4)
 
 
 def test_a_long_target_is_named_by_its_first_item() -> None:
     target = " ".join(f"link:vx{number}" for number in range(20))
-    assert brief(target) == "link:vx0 … (20 items)"
-    assert brief("eth0 tx-checksumming") == "eth0 tx-checksumming"
-    assert brief("x" * (BRIEF + 1)) == "x" * (BRIEF + 1)
+    assert brief_target(target) == "link:vx0 … (20 items)"
+    assert brief_target("eth0 tx-checksumming") == "eth0 tx-checksumming"
+    assert brief_target("x" * (BRIEF + 1)) == "x" * (BRIEF + 1)
 
 
 def test_settings_of_one_item_are_told_as_they_are() -> None:
-    assert apart("1500", "9000") == ("1500", "9000")
-    assert apart("rx=1 tx=2", "rx=3 tx=2") == ("rx=1 tx=2", "rx=3 tx=2")
+    assert settings_apart("1500", "9000") == ("1500", "9000")
+    assert settings_apart("rx=1 tx=2", "rx=3 tx=2") == ("rx=1 tx=2", "rx=3 tx=2")
 
 
 def test_a_text_without_end_is_told_by_its_beginning() -> None:
-    told = apart("1e308 \x1b[2J" * 5000, "1500")
+    told = settings_apart("1e308 \x1b[2J" * 5000, "1500")
     assert told[1] == "1500"
     assert len(told[0]) <= MOST_SAID
     assert told[0].isprintable()
@@ -36,7 +36,7 @@ def test_a_text_without_end_is_told_by_its_beginning() -> None:
 def test_of_settings_item_by_item_only_those_that_differ_are_told() -> None:
     one = json.dumps({"mtu:eth1": 1500, "up:eth1": True, "link:vx0": None})
     other = json.dumps({"mtu:eth1": 9000, "up:eth1": True, "link:vx0": {"id": 1}})
-    assert apart(one, other) == (
+    assert settings_apart(one, other) == (
         '{"link:vx0": null, "mtu:eth1": 1500}',
         '{"link:vx0": {"id": 1}, "mtu:eth1": 9000}',
     )
@@ -46,7 +46,7 @@ def test_of_settings_item_by_item_only_those_that_differ_are_told() -> None:
 def test_what_differs_is_told_and_nothing_else(
     one: dict[str, int], other: dict[str, int], third: dict[str, int]
 ) -> None:
-    found = [json.loads(text) for text in apart(*map(json.dumps, (one, other, third)))]
+    found = [json.loads(text) for text in settings_apart(*map(json.dumps, (one, other, third)))]
     for name in "abcd":
         values = [value.get(name) for value in (one, other, third)]
         assert all((name in part) == (len(set(values)) > 1) for part in found)

@@ -7,16 +7,16 @@ import asyncio
 
 import pytest
 
-from linewatt.hosts.process import completed
+from linewatt.hosts.process import finish_before_cancel
 
 
 def test_a_result_and_an_error_come_through() -> None:
     async def fails() -> None:
         raise ValueError("no")
 
-    assert asyncio.run(completed(asyncio.sleep(0, "done"))) == "done"
+    assert asyncio.run(finish_before_cancel(asyncio.sleep(0, "done"))) == "done"
     with pytest.raises(ValueError, match="no"):
-        asyncio.run(completed(fails()))
+        asyncio.run(finish_before_cancel(fails()))
 
 
 @pytest.mark.parametrize("times", [1, 3])
@@ -32,7 +32,7 @@ def test_a_cancellation_waits_until_it_is_over(times: int) -> None:
         try:
             said.append("ran")
         finally:
-            await completed(undo(go_on))
+            await finish_before_cancel(undo(go_on))
             said.append("never: it was cancelled")
 
     async def interrupted() -> None:
@@ -60,7 +60,7 @@ def test_an_error_of_what_was_completed_stays_on_record_behind_the_cancellation(
 
     async def interrupted() -> None:
         go_on = asyncio.Event()
-        task = asyncio.create_task(completed(fails(go_on)))
+        task = asyncio.create_task(finish_before_cancel(fails(go_on)))
         await asyncio.sleep(0)
         task.cancel()
         await asyncio.sleep(0)
@@ -81,7 +81,7 @@ def test_a_limit_around_it_is_told_once_it_is_over() -> None:
 
     async def limited() -> None:
         async with asyncio.timeout(0.01):
-            await completed(slow())
+            await finish_before_cancel(slow())
 
     with pytest.raises(TimeoutError):
         asyncio.run(limited())

@@ -30,7 +30,7 @@ from linewatt.sensors.registry import SENSORS
 from linewatt.store.derived import text_of
 from linewatt.tuning import apply
 from linewatt.tuning.base import Change
-from linewatt.tuning.registry import KNOBS
+from linewatt.tuning.registry import TUNING_KNOBS
 
 LONG = "9" * 5000
 
@@ -94,14 +94,16 @@ def test_a_record_that_never_ends_is_given_up_and_the_next_one_counts() -> None:
 )
 def test_a_setting_that_cannot_be_read_is_a_reason_of_a_line(knob: str, text: str) -> None:
     with pytest.raises(ChangeError, match=f"^h1: {knob} eth0: ") as refused:
-        apply.answer("h1", KNOBS[knob], "eth0", Completed((), 0, text, ""))
+        apply.answer("h1", TUNING_KNOBS[knob], "eth0", Completed((), 0, text, ""))
     assert str(refused.value).isprintable()
     assert len(str(refused.value)) < 1000
 
 
 def test_a_setting_from_which_none_can_be_made_is_a_reason() -> None:
     with pytest.raises(ChangeError, match=r"^h1: rings eth0: "):
-        apply.wanted_setting(KNOBS["rings"], Change("h1", "rings", "eth0", "rx=1024", "why"), "nonsense")
+        apply.wanted_setting(
+            TUNING_KNOBS["rings"], Change("h1", "rings", "eth0", "rx=1024", "why"), "nonsense"
+        )
 
 
 @pytest.mark.parametrize("clock", ["1.2.3", ".", "9" * 400])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from linewatt.engine.undo.knobs import TOP, apart, layer
 from linewatt.hosts.journal.journal import Entry
-from linewatt.tuning.registry import KNOBS
+from linewatt.tuning.registry import TUNING_KNOBS
 
 ENTRY = st.builds(
     Entry,
@@ -36,4 +36,4 @@ def test_netem_goes_once_the_mtu_is_as_found() -> None:
 
 def test_a_profile_is_below_queues_and_queues_below_what_each_of_them_has() -> None:
     assert layer("tuned") < layer("channels") < layer("rps_cpus") == layer("irq_affinity") == TOP
-    assert {layer(knob) for knob in KNOBS} == set(range(TOP + 1))
+    assert {layer(knob) for knob in TUNING_KNOBS} == set(range(TOP + 1))

@@ -14,16 +14,16 @@ from typing import Any
 import pytest
 
 from linewatt.loads.registry import LOADS
-from linewatt.sensors.registry import POWER, SENSORS
-from linewatt.tuning.registry import KNOBS
+from linewatt.sensors.registry import POWER_DRIVERS, SENSORS
+from linewatt.tuning.registry import TUNING_KNOBS
 
 ROOT = Path(__file__).parents[3]
 CAPTURES = ROOT / "tests" / "captures"
-SOURCES: dict[str, Any] = {**SENSORS, **POWER}
+SOURCES: dict[str, Any] = {**SENSORS, **POWER_DRIVERS}
 REGISTRIES: dict[str, tuple[Mapping[str, object], str]] = {
     "sensors": (SOURCES, "sensors.md"),
     "loads": (LOADS, "loads.md"),
-    "tuning": (KNOBS, "knobs.md"),
+    "tuning": (TUNING_KNOBS, "knobs.md"),
 }
 PLUGINS = [
     pytest.param(room, name, page, id=f"{room}-{name}")

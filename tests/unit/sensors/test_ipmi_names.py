@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linewatt.sensors.power.ipmi.names import TABLE, Row, classify, patterns, scopes
+from linewatt.sensors.power.ipmi.names import TABLE, Row, patterns, scope_of_sensor, scopes_of_sensors
 
 # Board and origin, then its sensors in W, rpm or %: (name, unit, scope).
 BOARDS: dict[str, list[tuple[str, str, str | None]]] = {
@@ -198,36 +198,47 @@ needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is no
 
 @pytest.mark.parametrize(("name", "unit", "scope"), NAMES)
 def test_a_real_name_means(name: str, unit: str, scope: str | None) -> None:
-    assert classify(name, unit) == scope
+    assert scope_of_sensor(name, unit) == scope
 
 
 @pytest.mark.parametrize("unit", ["V", "A", "degrees C", ""])
 def test_only_power_and_fans_have_known_names(unit: str) -> None:
-    assert classify("PSU1 Power In", unit) is None
+    assert scope_of_sensor("PSU1 Power In", unit) is None
 
 
 def test_a_unit_is_part_of_what_a_name_means() -> None:
-    assert classify("FAN1", "W") is None
-    assert classify("CPU_Power", "rpm") == "fan:CPU_Power"  # nothing but a fan or a pump turns
+    assert scope_of_sensor("FAN1", "W") is None
+    assert scope_of_sensor("CPU_Power", "rpm") == "fan:CPU_Power"  # nothing but a fan or a pump turns
 
 
 def test_a_reading_of_the_whole_stands_for_its_parts() -> None:
-    found = scopes([("CPU0_Power", "W"), ("CPU1_Power", "W"), ("CPU_Power", "W")], dcmi=False)
+    found = scopes_of_sensors([("CPU0_Power", "W"), ("CPU1_Power", "W"), ("CPU_Power", "W")], dcmi=False)
     assert found == ["other:CPU0_Power", "other:CPU1_Power", "cpu:CPU"]
 
 
 def test_parts_stay_where_there_is_no_whole() -> None:
-    assert scopes([("CPU0_Power", "W"), ("CPU1_Power", "W")], dcmi=False) == ["cpu:CPU0", "cpu:CPU1"]
+    assert scopes_of_sensors([("CPU0_Power", "W"), ("CPU1_Power", "W")], dcmi=False) == [
+        "cpu:CPU0",
+        "cpu:CPU1",
+    ]
 
 
 def test_the_system_is_counted_once() -> None:
     names = [("Power Meter", "W"), ("Pwr Consumption", "W"), ("PSU1 Power In", "W")]
-    assert scopes(names, dcmi=False) == ["other:Power Meter", "system:Pwr Consumption", "psu-in:PSU1"]
-    assert scopes(names, dcmi=True) == ["other:Power Meter", "other:Pwr Consumption", "psu-in:PSU1"]
+    assert scopes_of_sensors(names, dcmi=False) == [
+        "other:Power Meter",
+        "system:Pwr Consumption",
+        "psu-in:PSU1",
+    ]
+    assert scopes_of_sensors(names, dcmi=True) == [
+        "other:Power Meter",
+        "other:Pwr Consumption",
+        "psu-in:PSU1",
+    ]
 
 
 def test_one_supply_read_twice_is_counted_once() -> None:
-    assert scopes([("PSU1_PIN", "W"), ("PS1 Input Power", "W")], dcmi=False) == [
+    assert scopes_of_sensors([("PSU1_PIN", "W"), ("PS1 Input Power", "W")], dcmi=False) == [
         "psu-in:PSU1",
         "other:PS1 Input Power",
     ]
@@ -236,12 +247,12 @@ def test_one_supply_read_twice_is_counted_once() -> None:
 @pytest.mark.parametrize("names", [("Chassis Power", "Node Power"), ("Node Power", "Chassis Power")])
 def test_of_a_node_and_its_chassis_the_node_is_the_host(names: tuple[str, str]) -> None:
     """Whatever comes first in the BMC's records: a chassis may hold others."""
-    found = dict(zip(names, scopes([(name, "W") for name in names], dcmi=False), strict=True))
+    found = dict(zip(names, scopes_of_sensors([(name, "W") for name in names], dcmi=False), strict=True))
     assert found == {"Node Power": "system:Node Power", "Chassis Power": "other:Chassis Power"}
 
 
 def test_watts_of_fans_do_not_hide_their_speeds() -> None:
-    assert scopes([("FAN_Power", "W"), ("FAN1", "rpm")], dcmi=False) == ["fan:fans", "fan:FAN1"]
+    assert scopes_of_sensors([("FAN_Power", "W"), ("FAN1", "rpm")], dcmi=False) == ["fan:fans", "fan:FAN1"]
 
 
 @given(
@@ -251,7 +262,7 @@ def test_watts_of_fans_do_not_hide_their_speeds() -> None:
 def test_no_scope_is_given_twice_and_no_whole_beside_its_parts(
     names: list[tuple[str, str]], dcmi: bool
 ) -> None:
-    found = [scope for scope in scopes(names, dcmi) if not scope.startswith("other:")]
+    found = [scope for scope in scopes_of_sensors(names, dcmi) if not scope.startswith("other:")]
     assert len(set(found)) == len(found)
     kinds = [scope.partition(":")[0] for scope in found]
     assert kinds.count("system") <= (0 if dcmi else 1)
@@ -267,7 +278,7 @@ def test_bash_chooses_the_same_names_as_python() -> None:
         done = subprocess.run(
             ["bash", "-c", script, "x", patterns(unit), *names], capture_output=True, text=True, check=True
         )
-        assert done.stdout.splitlines() == [name for name in names if classify(name, unit)]
+        assert done.stdout.splitlines() == [name for name in names if scope_of_sensor(name, unit)]
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row.scope}-{row.unit}")

@@ -12,7 +12,7 @@ import pytest
 
 from linewatt.errors import ParseError
 from linewatt.hosts.base import HostSpec
-from linewatt.sensors.link import Link, LinkConfig, news
+from linewatt.sensors.link import Link, LinkConfig, link_news
 
 CAPTURES = Path(__file__).parents[2] / "captures" / "link"
 SENSOR = Link()
@@ -23,7 +23,7 @@ def test_notices_are_counted_and_said_in_short() -> None:
     expected = json.loads((case / "expected.json").read_text())
     records = (case / "output").read_text().splitlines()
     assert [SENSOR.parse(record)["link.changes"] for record in records] == expected["values"]
-    assert [news(record) for record in records] == expected["news"]
+    assert [link_news(record) for record in records] == expected["news"]
     assert SENSOR.channel("link.changes").kind == "counter"
 
 
@@ -31,7 +31,7 @@ def test_a_tool_that_is_not_there_is_a_problem_in_its_own_words() -> None:
     for record in (CAPTURES / "no-ip" / "output").read_text().splitlines():
         with pytest.raises(ParseError, match="ip: command not found"):
             SENSOR.parse(record)
-        assert news(record) == []
+        assert link_news(record) == []
 
 
 @pytest.mark.parametrize("record", ["", "linewatt-link 1 5|count x|end 6", "linewatt-link 1 5|count 3|news"])
@@ -75,7 +75,7 @@ def test_the_stream_has_the_lines_of_its_interface_alone_and_ends_what_it_began(
         assert process.stdout is not None
         shown: list[str] = []
         for line in process.stdout:
-            shown += news(line)
+            shown += link_news(line)
             if SENSOR.parse(line)["link.changes"] == 2:
                 break
         process.terminate()

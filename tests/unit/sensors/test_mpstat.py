@@ -21,7 +21,7 @@ from tests.stream_helpers import cut_records
 
 from linewatt.errors import ParseError
 from linewatt.hosts.base import HostSpec
-from linewatt.sensors.mpstat import SHARES, Mpstat, MpstatConfig, record_time_s
+from linewatt.sensors.mpstat import MPSTAT_COLUMNS, Mpstat, MpstatConfig, mpstat_time_s
 
 CAPTURES = Path(__file__).parents[2] / "captures" / "mpstat"
 CASES = sorted(path.name for path in CAPTURES.iterdir())
@@ -34,7 +34,7 @@ def records(case: str) -> list[str]:
 
 
 def row(cpu: int, **shares: float) -> str:
-    columns = dict.fromkeys(SHARES, 0.0) | shares
+    columns = dict.fromkeys(MPSTAT_COLUMNS, 0.0) | shares
     return json.dumps({"cpu": str(cpu), **columns})
 
 
@@ -61,7 +61,7 @@ def test_shares_of_a_cpu_sum_to_one(case: str) -> None:
     for text in records(case):
         values = SENSOR.parse(text)
         for cpu in {name.split(".")[0] for name in values}:
-            assert sum(values[f"{cpu}.{column}_ratio"] or 0 for column in SHARES) == pytest.approx(
+            assert sum(values[f"{cpu}.{column}_ratio"] or 0 for column in MPSTAT_COLUMNS) == pytest.approx(
                 1, abs=0.01
             )
 
@@ -147,18 +147,18 @@ def test_the_command_streams_every_cpu_in_whole_seconds() -> None:
     ],
 )
 def test_the_stamp_is_the_one_closest_to_the_arrival(stamp: str, arrival_s: float, record_s: float) -> None:
-    assert record_time_s(f'"timestamp": "{stamp}",', arrival_s) == record_s
+    assert mpstat_time_s(f'"timestamp": "{stamp}",', arrival_s) == record_s
 
 
 def test_a_record_without_a_stamp_has_no_time() -> None:
-    assert record_time_s("", 1.0) is None
+    assert mpstat_time_s("", 1.0) is None
 
 
 def test_every_stamp_of_a_stream_lies_within_a_second_before_its_arrival() -> None:
     chunks = json.loads((CAPTURES / "12.6.1-arrival" / "chunks.json").read_text())
     arrivals = [stamp for stamp, chunk in chunks if "]\n" in chunk][:5]
     for text, arrival_s in zip(records("12.6.1-arrival"), arrivals, strict=True):
-        stamp_s = record_time_s(text, arrival_s)
+        stamp_s = mpstat_time_s(text, arrival_s)
         assert stamp_s is not None
         assert 0 <= arrival_s - stamp_s < 1.01
 

@@ -35,7 +35,7 @@ from linewatt.sensors.netcounters import (
     Netcounters,
     NetcountersConfig,
     command,
-    record_time_s,
+    netcounters_time_s,
 )
 
 CAPTURES = Path(__file__).parents[2] / "captures" / "netcounters"
@@ -165,7 +165,7 @@ def test_waits_are_real_and_stamps_are_of_the_hosts_clock(bash: str) -> None:
     argv = command("lo", 0.2)
     argv[2] = bash + argv[2]
     from_s, watch_s = time.time(), time.monotonic()
-    times_s = [record_time_s(line) for line in records(argv, 3)]
+    times_s = [netcounters_time_s(line) for line in records(argv, 3)]
     assert time.monotonic() - watch_s > 0.399
     assert from_s < times_s[0] < times_s[1] < times_s[2] < time.time()
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from bench import cost, power_meters, power_servers, power_streams, rows
 
-from linewatt.sensors.registry import POWER
+from linewatt.sensors.registry import POWER_DRIVERS
 
 ROOT = Path(__file__).parents[3]
 LIMIT_S = 20.0
@@ -70,7 +70,7 @@ def port_of(ready: Any) -> int:
 
 def test_every_power_driver_is_timed() -> None:
     streams = {stream.name for stream in power_streams.STREAMS}
-    assert streams | KINDS.keys() | {"ipmi", "ipmitool"} == POWER.keys()
+    assert streams | KINDS.keys() | {"ipmi", "ipmitool"} == POWER_DRIVERS.keys()
 
 
 @pytest.mark.parametrize("kind", EVERY_KIND)
@@ -81,8 +81,10 @@ def test_a_meter_is_read_whole_and_its_server_ends_when_the_bench_fails(kind: st
         with power_servers.served(kind, tmp_path / kind) as ready:
             ports.append(port_of(ready))
             assert not free(kind, ports[0])
-            cfg = POWER[kind].Config(**KINDS[kind].settings(ready))
-            wall, cpu = cost.sweep_rows(kind, lambda: POWER[kind](cfg), ready.get("password"), 3, None)
+            cfg = POWER_DRIVERS[kind].Config(**KINDS[kind].settings(ready))
+            wall, cpu = cost.sweep_rows(
+                kind, lambda: POWER_DRIVERS[kind](cfg), ready.get("password"), 3, None
+            )
             assert (len(wall.values), len(cpu.values)) == (3, 3)
             raise rows.MeasurementFailed("no lab")
 

@@ -23,7 +23,7 @@ from linewatt.hosts.journal.journal import Entry, Journal, journal_path
 from linewatt.hosts.limits import LimitsUsed
 from linewatt.tuning.apply import read
 from linewatt.tuning.base import Change, Command, Knob
-from linewatt.tuning.registry import KNOBS
+from linewatt.tuning.registry import TUNING_KNOBS
 
 
 @dataclass
@@ -100,14 +100,16 @@ def change(key: str, value: str) -> Change:
 def test_a_change_is_in_the_journal_before_it_is_on_the_host(journal: Journal) -> None:
     seen: list[int] = []
     host = FakeHost(SPEC, {"a.b": "1"}, on_write=lambda: seen.append(len(journal.read()[1])))
-    asyncio.run(apply({"h1": host}, [change("a.b", "2")], KNOBS, journal))
+    asyncio.run(apply({"h1": host}, [change("a.b", "2")], TUNING_KNOBS, journal))
     assert seen == [1]
     assert host.settings == {"a.b": "2"}
 
 
 def test_what_a_host_shows_already_is_no_change(journal: Journal) -> None:
     host = FakeHost(SPEC, {"a.b": "4096\t87380\t6291456"})
-    assert asyncio.run(apply({"h1": host}, [change("a.b", "4096 87380 6291456")], KNOBS, journal)) == []
+    assert (
+        asyncio.run(apply({"h1": host}, [change("a.b", "4096 87380 6291456")], TUNING_KNOBS, journal)) == []
+    )
     assert host.writes == []
 
 
@@ -115,7 +117,7 @@ def test_undo_puts_everything_back_newest_first(journal: Journal) -> None:
     host = FakeHost(SPEC, {"a.b": "1", "c.d": "x"})
 
     async def scene() -> tuple[int, tuple[str, ...]]:
-        await apply({"h1": host}, [change("a.b", "2"), change("c.d", "y")], KNOBS, journal)
+        await apply({"h1": host}, [change("a.b", "2"), change("c.d", "y")], TUNING_KNOBS, journal)
         return await undo_all(journal, {"h1": host})
 
     assert asyncio.run(scene()) == (2, ())
@@ -127,7 +129,7 @@ def test_undo_puts_everything_back_newest_first(journal: Journal) -> None:
 def test_a_value_the_kernel_does_not_take_is_an_error_and_is_undone(journal: Journal) -> None:
     host = FakeHost(SPEC, {"a.b": "1"}, clamp=lambda value: "5" if value == "9" else value)
     with pytest.raises(ChangeError, match="set to '9' but reads '5'"):
-        asyncio.run(apply({"h1": host}, [change("a.b", "9")], KNOBS, journal))
+        asyncio.run(apply({"h1": host}, [change("a.b", "9")], TUNING_KNOBS, journal))
     assert asyncio.run(undo_all(journal, {"h1": host})) == (1, ())
     assert host.settings == {"a.b": "1"}
 
@@ -141,7 +143,7 @@ def test_a_crash_between_writing_and_reading_back_is_undone(journal: Journal) ->
 
     host.on_write = crash
     with pytest.raises(KeyboardInterrupt):
-        asyncio.run(apply({"h1": host}, [change("a.b", "9")], KNOBS, journal))
+        asyncio.run(apply({"h1": host}, [change("a.b", "9")], TUNING_KNOBS, journal))
     host.on_write = lambda: None
     assert asyncio.run(undo_all(journal, {"h1": host})) == (1, ())
     assert host.settings == {"a.b": "1"}
@@ -149,7 +151,7 @@ def test_a_crash_between_writing_and_reading_back_is_undone(journal: Journal) ->
 
 def test_what_somebody_else_changed_since_is_left_alone_unless_forced(journal: Journal) -> None:
     host = FakeHost(SPEC, {"a.b": "1"})
-    asyncio.run(apply({"h1": host}, [change("a.b", "2")], KNOBS, journal))
+    asyncio.run(apply({"h1": host}, [change("a.b", "2")], TUNING_KNOBS, journal))
     host.settings["a.b"] = "77"
     undone, problems = asyncio.run(undo_all(journal, {"h1": host}))
     assert undone == 0
@@ -162,7 +164,7 @@ def test_what_somebody_else_changed_since_is_left_alone_unless_forced(journal: J
 def test_a_setting_that_cannot_be_read_stops_before_anything_is_changed(journal: Journal) -> None:
     host = FakeHost(SPEC, {"a.b": "1"})
     with pytest.raises(ChangeError, match=r"h1: cannot read sysctl no\.such: sysctl: cannot stat"):
-        asyncio.run(apply({"h1": host}, [change("a.b", "2"), change("no.such", "1")], KNOBS, journal))
+        asyncio.run(apply({"h1": host}, [change("a.b", "2"), change("no.such", "1")], TUNING_KNOBS, journal))
     assert host.writes == []
     assert journal.read()[1] == ()
 
@@ -170,9 +172,9 @@ def test_a_setting_that_cannot_be_read_stops_before_anything_is_changed(journal:
 def test_what_a_knob_refuses_names_host_knob_and_target(journal: Journal) -> None:
     host = FakeHost(SPEC, {"a.b": "1 2 3"})
     with pytest.raises(ChangeError, match=r"h1: sysctl a\.b: .* keeps some of 2 numbers"):
-        asyncio.run(apply({"h1": host}, [change("a.b", "* 5")], KNOBS, journal))
+        asyncio.run(apply({"h1": host}, [change("a.b", "* 5")], TUNING_KNOBS, journal))
     with pytest.raises(ChangeError, match="h1: sysctl -a: '-a' is no key"):
-        asyncio.run(apply({"h1": host}, [change("-a", "1")], KNOBS, journal))
+        asyncio.run(apply({"h1": host}, [change("-a", "1")], TUNING_KNOBS, journal))
     assert host.writes == []
     assert journal.read()[1] == ()
 
@@ -188,14 +190,14 @@ def test_a_tools_words_are_kept_where_its_last_line_says_least() -> None:
 
     host.run = fails  # type: ignore[method-assign]
     with pytest.raises(ChangeError, match=r"exceeds maximum .* Invalid argument"):
-        asyncio.run(read(host, KNOBS["sysctl"], "a.b"))
+        asyncio.run(read(host, TUNING_KNOBS["sysctl"], "a.b"))
 
 
 def test_a_write_of_many_lines_may_take_as_much_longer_and_its_undo_too(
     journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two hundred interfaces are one setting, and the kernel takes four seconds to take them away."""
-    knob = type(KNOBS["sysctl"])
+    knob = type(TUNING_KNOBS["sysctl"])
     write = knob.write
 
     def in_many_lines(self: Knob, target: str, setting: str) -> Command:
@@ -203,7 +205,7 @@ def test_a_write_of_many_lines_may_take_as_much_longer_and_its_undo_too(
 
     monkeypatch.setattr(knob, "write", in_many_lines)
     host = FakeHost(SPEC, {"a.b": "1"})
-    asyncio.run(apply({"h1": host}, [change("a.b", "2")], KNOBS, journal))
+    asyncio.run(apply({"h1": host}, [change("a.b", "2")], TUNING_KNOBS, journal))
     made = len(host.limits_s)
     asyncio.run(undo_all(journal, {"h1": host}))
     assert host.settings == {"a.b": "1"}
@@ -230,7 +232,7 @@ def test_a_host_that_fails_in_any_way_does_not_keep_the_others_from_being_put_ba
     journal = Journal(journal_path(tmp_path, "run"), create=True)
     journal.begin([host.spec for host in hosts.values()])
     changes = [Change(name, "sysctl", "a.b", "2", "a test") for name in hosts]
-    asyncio.run(apply(hosts, changes, KNOBS, journal))
+    asyncio.run(apply(hosts, changes, TUNING_KNOBS, journal))
     odd(hosts["h1"], what)
     undone, problems = asyncio.run(undo_all(journal, hosts))
     assert undone == 2
@@ -244,15 +246,15 @@ def test_a_setting_whose_answer_breaks_its_parser_does_not_keep_the_next_from_be
     journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     host = FakeHost(SPEC, {"a.b": "1", "c.d": "x"})
-    asyncio.run(apply({"h1": host}, [change("a.b", "2"), change("c.d", "y")], KNOBS, journal))
-    parse = type(KNOBS["sysctl"]).parse
+    asyncio.run(apply({"h1": host}, [change("a.b", "2"), change("c.d", "y")], TUNING_KNOBS, journal))
+    parse = type(TUNING_KNOBS["sysctl"]).parse
 
     def breaks(self: Knob, output: str) -> str:
         if output.strip() == "y":
             raise IndexError("list index out of range")
         return parse(self, output)
 
-    monkeypatch.setattr(type(KNOBS["sysctl"]), "parse", breaks)
+    monkeypatch.setattr(type(TUNING_KNOBS["sysctl"]), "parse", breaks)
     undone, problems = asyncio.run(undo_all(journal, {"h1": host}))
     assert (undone, host.settings["a.b"]) == (1, "1")
     assert problems == ("h1: sysctl c.d: its answer cannot be read: IndexError: list index out of range",)
@@ -262,7 +264,7 @@ def test_a_journal_that_names_a_setting_this_version_does_not_know_has_the_other
     journal: Journal,
 ) -> None:
     host = FakeHost(SPEC, {"a.b": "1"})
-    asyncio.run(apply({"h1": host}, [change("a.b", "2")], KNOBS, journal))
+    asyncio.run(apply({"h1": host}, [change("a.b", "2")], TUNING_KNOBS, journal))
     journal.intend([Entry(journal.next_number(), "h1", "warp", "eth0", "1", "9")])
     undone, problems = asyncio.run(undo_all(journal, {"h1": host}))
     assert (undone, host.settings["a.b"]) == (1, "1")
@@ -280,7 +282,7 @@ def test_a_host_whose_connection_ends_while_it_is_put_back_is_connected_again_an
     """As on a machine so busy that a heartbeat comes late when all is over."""
     host = FakeHost(SPEC, {"a.b": "1", "c.d": "x"})
     again = FakeHost(SPEC, host.settings)
-    asyncio.run(apply({"h1": host}, [change("a.b", "2"), change("c.d", "y")], KNOBS, journal))
+    asyncio.run(apply({"h1": host}, [change("a.b", "2"), change("c.d", "y")], TUNING_KNOBS, journal))
     run, batches = host.run, 0
 
     async def breaks(argv: Sequence[str], **more: Any) -> Completed:
@@ -317,7 +319,7 @@ def test_a_journal_that_cannot_be_read_again_keeps_no_other_host_from_being_put_
     journal = Journal(journal_path(tmp_path, "run"), create=True)
     journal.begin([host.spec for host in hosts.values()])
     asyncio.run(
-        apply(hosts, [Change(name, "sysctl", "a.b", "2", "a test") for name in hosts], KNOBS, journal)
+        apply(hosts, [Change(name, "sysctl", "a.b", "2", "a test") for name in hosts], TUNING_KNOBS, journal)
     )
     content, run = journal.content, hosts["h1"].run
 

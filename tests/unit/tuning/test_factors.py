@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from linewatt.errors import InvalidInput, LinewattError
 from linewatt.hosts.base import HostSpec
 from linewatt.tuning.factors import FACTORS, Level, factor_named
-from linewatt.tuning.registry import KNOBS
+from linewatt.tuning.registry import TUNING_KNOBS
 
 HOST = HostSpec("dut", "192.0.2.10", "eth0", irq_cpus=(4, 5, 6))
 
@@ -97,8 +97,8 @@ def test_a_level_has_one_spelling_and_means_these_changes(
     assert {change.host for change in made} == {"dut"}
     for change in made:
         assert name.partition(".")[0] in change.why
-        KNOBS[change.knob].read(change.target)
-        KNOBS[change.knob].check(change.value)
+        TUNING_KNOBS[change.knob].read(change.target)
+        TUNING_KNOBS[change.knob].check(change.value)
 
 
 def test_every_factor_is_in_the_list_above() -> None:

@@ -20,14 +20,14 @@ from hypothesis import strategies as st
 from tests.amounts import inputs
 
 from linewatt.errors import ChangeError, InvalidInput, LinewattError, ParseError
-from linewatt.hosts.facts.interrupts import names_of_queues, turns
+from linewatt.hosts.facts.interrupts import names_of_queues, queue_numbers
 from linewatt.tuning.base import Command, ListedKnob
-from linewatt.tuning.registry import KNOBS
+from linewatt.tuning.registry import TUNING_KNOBS
 
 CAPTURES = Path(__file__).parents[2] / "captures"
 CASES = [
-    pytest.param(KNOBS[knob], case.parent, id=f"{knob}-{case.parent.name}")
-    for knob in KNOBS
+    pytest.param(TUNING_KNOBS[knob], case.parent, id=f"{knob}-{case.parent.name}")
+    for knob in TUNING_KNOBS
     for case in sorted((CAPTURES / knob).glob("*/expected.json"))
 ]
 
@@ -165,7 +165,7 @@ def test_a_cut_off_output_is_never_more_than_an_error_in_one_line(knob: ListedKn
     assert said[0], "nothing at all is no setting"
 
 
-@pytest.mark.parametrize("knob", KNOBS.values(), ids=list(KNOBS))
+@pytest.mark.parametrize("knob", TUNING_KNOBS.values(), ids=list(TUNING_KNOBS))
 @settings(max_examples=inputs(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(max_size=60))
 def test_noise_is_refused_in_one_line(knob: ListedKnob, text: str) -> None:
@@ -173,14 +173,14 @@ def test_noise_is_refused_in_one_line(knob: ListedKnob, text: str) -> None:
     assert "\n" not in refusal(knob.check, text)
 
 
-@pytest.mark.parametrize("knob", KNOBS)
+@pytest.mark.parametrize("knob", TUNING_KNOBS)
 def test_every_knob_has_captures(knob: str) -> None:
     made_by_hand = {"sysctl", "rps_cpus", "xps_cpus", "rfs"}  # tested on real queues and parameters
     assert knob in made_by_hand or list((CAPTURES / knob).glob("*/expected.json"))
 
 
 def test_every_capture_says_where_it_is_from() -> None:
-    for knob in KNOBS:
+    for knob in TUNING_KNOBS:
         for case in (CAPTURES / knob).glob("*"):
             assert (case / "ORIGIN").read_text().strip(), case
 
@@ -192,7 +192,7 @@ def test_an_interrupt_that_the_kernel_manages_is_named(tmp_path: Path) -> None:
     file = tmp_path / "proc" / "irq" / "57" / "smp_affinity_list"
     file.unlink()
     file.mkdir()
-    command = KNOBS["irq_affinity"].write("eth1", "virtio2-input.0=1 virtio2-output.0=1")
+    command = TUNING_KNOBS["irq_affinity"].write("eth1", "virtio2-input.0=1 virtio2-output.0=1")
     refused = in_tree(command, tmp_path)
     assert refused.returncode != 0
     assert "interrupt 57 (virtio2-input.0) cannot go to CPU 1: Is a directory" in refused.stderr
@@ -207,9 +207,9 @@ def test_an_interface_has_no_interrupts_of_one_whose_name_begins_like_its_own(tm
         interrupts.write("99: 1 1 PCI-MSIX 1-edge ice-eth10-TxRx-0\n")
     (tmp_path / "proc" / "irq" / "99").mkdir()
     (tmp_path / "proc" / "irq" / "99" / "smp_affinity_list").write_text("0\n")
-    done = in_tree(KNOBS["irq_affinity"].read("eth1"), tmp_path)
-    assert "eth10" not in KNOBS["irq_affinity"].parse(done.stdout)
-    assert "virtio2-input.0=" in KNOBS["irq_affinity"].parse(done.stdout)
+    done = in_tree(TUNING_KNOBS["irq_affinity"].read("eth1"), tmp_path)
+    assert "eth10" not in TUNING_KNOBS["irq_affinity"].parse(done.stdout)
+    assert "virtio2-input.0=" in TUNING_KNOBS["irq_affinity"].parse(done.stdout)
 
 
 def test_interrupts_of_another_device_with_the_same_names_are_left_alone(tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_interrupts_of_another_device_with_the_same_names_are_left_alone(tmp_pat
     other = tmp_path / "proc" / "irq" / "99" / "smp_affinity_list"
     other.parent.mkdir()
     other.write_text("0-7\n")
-    command = KNOBS["irq_affinity"].write("ens4", "eth%d-ntfy-block.0=5")
+    command = TUNING_KNOBS["irq_affinity"].write("ens4", "eth%d-ntfy-block.0=5")
     done = in_tree(command, tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "proc" / "irq" / "30" / "smp_affinity_list").read_text() == "5\n"
@@ -262,12 +262,12 @@ def test_names_that_carry_a_queue_are_told_from_those_that_do_not(
 def test_the_turn_of_an_interrupt_is_its_queue_wherever_numbers_begin(
     names: tuple[str, ...], expected_turns: tuple[int, ...]
 ) -> None:
-    assert tuple(turns(names).values()) == expected_turns
+    assert tuple(queue_numbers(names).values()) == expected_turns
 
 
 def test_an_interface_that_is_not_there_is_said(tmp_path: Path) -> None:
     for knob in ("irq_affinity", "rps_cpus", "xps_cpus", "rfs"):
-        done = in_tree(KNOBS[knob].read("eth9"), tmp_path)
+        done = in_tree(TUNING_KNOBS[knob].read("eth9"), tmp_path)
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr == "there is no interface eth9\n"
 
@@ -280,7 +280,7 @@ def test_a_host_without_frequencies_or_idle_states_says_so(tmp_path: Path) -> No
         ("c_states", "there are no idle states"),
         ("turbo", "there is neither intel_pstate/no_turbo nor cpufreq/boost"),
     ):
-        done = in_tree(KNOBS[knob].read("host"), tmp_path)
+        done = in_tree(TUNING_KNOBS[knob].read("host"), tmp_path)
         assert done.returncode == 1
         assert done.stderr.startswith(words)
         assert done.stderr.count("\n") == 1
@@ -289,20 +289,20 @@ def test_a_host_without_frequencies_or_idle_states_says_so(tmp_path: Path) -> No
 @pytest.mark.parametrize("knob", ["governor", "epp", "c_states", "turbo", "tuned", "irqbalance"])
 def test_settings_of_the_whole_host_have_no_other_target(knob: str) -> None:
     with pytest.raises(ChangeError, match="the target is 'host'"):
-        KNOBS[knob].read("eth0")
+        TUNING_KNOBS[knob].read("eth0")
 
 
 @pytest.mark.parametrize("target", ["eth0", "eth0 ", "eth0 -k", "eth0 a b", "../x gro", "-i gro"])
 def test_an_offload_needs_an_interface_and_a_feature(target: str) -> None:
     with pytest.raises(ChangeError):
-        KNOBS["offload"].read(target)
+        TUNING_KNOBS["offload"].read(target)
 
 
 @given(
     st.dictionaries(st.sampled_from(["rx", "rx-mini", "rx-jumbo", "tx"]), st.integers(1, 16384), min_size=1),
 )
 def test_rings_asked_for_are_what_the_tool_would_show(numbers: dict[str, int]) -> None:
-    knob = KNOBS["rings"]
+    knob = TUNING_KNOBS["rings"]
     labels = {"rx": "RX", "rx-mini": "RX Mini", "rx-jumbo": "RX Jumbo", "tx": "TX"}
 
     def table(values: dict[str, int]) -> str:
@@ -330,7 +330,7 @@ rules = st.dictionaries(
 def test_rules_asked_for_are_the_only_ones_and_those_of_others_stay(
     first: dict[tuple[str, int], int], then: dict[tuple[str, int], int], others: set[int]
 ) -> None:
-    knob = KNOBS["ntuple"]
+    knob = TUNING_KNOBS["ntuple"]
 
     def value(asked: dict[tuple[str, int], int]) -> str:
         return " ".join(f"{way}:{port}={queue}" for (way, port), queue in asked.items()) or "none"
@@ -353,7 +353,7 @@ def test_rules_asked_for_are_the_only_ones_and_those_of_others_stay(
     st.data(),
 )
 def test_only_states_down_to_the_named_one_stay_on(names: list[str], cpus: int, data: st.DataObject) -> None:
-    knob = KNOBS["c_states"]
+    knob = TUNING_KNOBS["c_states"]
     lines = [
         f"cpu{cpu}/cpuidle/state{number} {name} {data.draw(st.sampled_from([0, 1, 2]))}"
         for cpu in range(cpus)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from linewatt.tuning.factors import FACTORS
-from linewatt.tuning.registry import KNOBS
+from linewatt.tuning.registry import TUNING_KNOBS
 
 PAGE = Path(__file__).parents[3] / "docs" / "knobs.md"
 
@@ -22,7 +22,7 @@ def rows(after: str) -> list[str]:
 def test_the_table_of_knobs_is_what_the_knobs_say_of_themselves() -> None:
     assert rows("## What can be set") == [
         f"| [`{knob.name}`](#{knob.name}) | {knob.about} | {knob.targets} | {knob.values} | `{knob.tool}` |"
-        for knob in KNOBS.values()
+        for knob in TUNING_KNOBS.values()
     ]
 
 
@@ -34,4 +34,4 @@ def test_the_table_of_factors_is_what_the_factors_say_of_themselves() -> None:
 
 def test_each_knob_has_a_section_of_its_own() -> None:
     headings = [line[4:] for line in PAGE.read_text().splitlines() if line.startswith("### ")]
-    assert headings == list(KNOBS)
+    assert headings == list(TUNING_KNOBS)

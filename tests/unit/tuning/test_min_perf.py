@@ -10,7 +10,7 @@ from tests.unit.tuning.test_knobs_captures import in_tree
 
 from linewatt.engine.undo.knobs import ALL_KNOBS
 from linewatt.errors import ChangeError, ParseError
-from linewatt.tuning.cpu.min_perf import NAME, MinPerf
+from linewatt.tuning.cpu.min_perf import MIN_PERF, MinPerf
 
 PSTATE = "sys/devices/system/cpu/intel_pstate"
 
@@ -34,7 +34,7 @@ def test_a_driver_that_has_none_is_not_read(tmp_path: Path) -> None:
 
 
 def test_no_value_is_taken_and_no_other_target() -> None:
-    knob = ALL_KNOBS[NAME]
+    knob = ALL_KNOBS[MIN_PERF]
     with pytest.raises(ChangeError, match="see turbo"):
         knob.wanted("100", "50")
     with pytest.raises(ChangeError, match="the target is 'host'"):

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linewatt.errors import ChangeError
-from linewatt.tuning.registry import KNOBS
+from linewatt.tuning.registry import TUNING_KNOBS
 
-KNOB = KNOBS["rss"]
+KNOB = TUNING_KNOBS["rss"]
 
 # Stands for ethtool and a driver: $TABLE has the table, $RINGS are its queues, $OWN what the driver makes
 ETHTOOL = """#!/bin/bash

@@ -21,7 +21,7 @@ from linewatt.errors import ParseError
 from linewatt.loads.base import Load, Version
 from linewatt.loads.registry import LOADS, load_of
 from linewatt.model import Case, Role
-from linewatt.tuning.nic.offload import ABBREVIATIONS
+from linewatt.tuning.nic.offload import OFFLOAD_ABBREVIATIONS
 
 LOAD_CODES: tuple[str, ...] = tuple(
     code
@@ -165,7 +165,7 @@ def offloads_differ(
     ]
 
 
-SHORT = {name: short for short, name in ABBREVIATIONS.items()}
+SHORT = {name: short for short, name in OFFLOAD_ABBREVIATIONS.items()}
 
 
 def _features(side: Side, host: str, runs: CaseRuns) -> dict[str, str]:

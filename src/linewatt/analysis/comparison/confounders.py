@@ -18,7 +18,7 @@ from linewatt.analysis.comparison.matching import Side
 from linewatt.analysis.limits.sockets import CONGESTION, SOCKET_LIMITS
 from linewatt.core.feature import feature_functions
 from linewatt.hosts.facts.cores import core_is
-from linewatt.loads.registry import DEFAULT, LOADS
+from linewatt.loads.registry import DEFAULT_LOAD, LOADS
 from linewatt.model import Role
 
 _ROLES: tuple[Role, Role] = ("sender", "receiver")
@@ -94,7 +94,7 @@ def _of_end(ends: Ends, role: Role, hosts: tuple[str, str]) -> Iterator[Beside]:
             )
 
     protocol = "tcp" if ends.case.is_tcp else "udp"
-    load = ends.case.load or DEFAULT
+    load = ends.case.load or DEFAULT_LOAD
     yield from differing(load, {load: f"tools.{load}"})
     if protocol == "tcp" and role == "sender":
         yield from differing("congestion control", {"congestion control": f"sysctl.{CONGESTION}"})

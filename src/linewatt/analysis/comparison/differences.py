@@ -14,10 +14,10 @@ from typing import Any
 from linewatt.analysis.comparison.case_runs import CaseRuns
 from linewatt.analysis.comparison.matching import Match, Side
 from linewatt.analysis.comparison.observed_settings import SETTING, in_force
-from linewatt.hosts.facts.read import NOT_KNOWN, of_port
-from linewatt.loads.registry import DEFAULT, LOADS
+from linewatt.hosts.facts.read import NOT_KNOWN, fact_of_port
+from linewatt.loads.registry import DEFAULT_LOAD, LOADS
 from linewatt.model import Case
-from linewatt.tuning.nic.offload import ABBREVIATIONS
+from linewatt.tuning.nic.offload import OFFLOAD_ABBREVIATIONS
 
 LOGIN = {"port", "user", "key_file", "known_hosts", "jump"}
 """how somebody logs in to a host"""
@@ -46,13 +46,13 @@ MATTERS = (
     *("cpu.no_turbo", "cpu.energy_preference", "cpu.smt", "nic.firmware", "nic.driver", "nic.driver_version"),
     *("nic.model", "nic.offloads.", "nic.mtu", "nic.speed_bps", "nic.kind", "nic.rings.", "nic.channels."),
     *("nic.coalescing.", "nic.pause.", "nic.pci_", "nic.numa_node", "nic.qdisc"),
-    f"tools.{DEFAULT}",
+    f"tools.{DEFAULT_LOAD}",
     *("system.bios_version", "system.product", "kernel.command_line", "kernel.tuned_profile", "kernel.hz"),
     *("kernel.tuned_running", "kernel.tick_accounting", "kernel.irqbalance_running"),
     SETTING,
     *("sysctl.", "firewall.", "host."),
     "campaign.",
-    *(f"tools.{load}" for load in LOADS if load != DEFAULT),
+    *(f"tools.{load}" for load in LOADS if load != DEFAULT_LOAD),
     "table.",
 )
 """facts that change what a packet costs, the first the most; one that ends in . or _ stands for all below"""
@@ -214,7 +214,7 @@ def digest_of_side(side: Side) -> str:
 
 def rank_of(fact: str) -> int | None:
     """The place of a fact among those that matter; ``None`` for the others."""
-    fact, _ = of_port(fact)
+    fact, _ = fact_of_port(fact)
     for rank, name in enumerate(MATTERS):
         if fact == name or (name[-1] in "._" and fact.startswith(name)):
             return rank
@@ -229,10 +229,10 @@ def is_expected(fact: str, by: str | None) -> bool:
         return not fact.startswith("campaign.")
     if by.startswith("sysctl."):
         return fact in (by, f"campaign.settings.{by}")
-    fact, short_name = of_port(fact)[0], by.removeprefix("offload.")
+    fact, short_name = fact_of_port(fact)[0], by.removeprefix("offload.")
     return fact.startswith((*_EXPECTED.get(by, ()), f"{SETTING}{by}")) or fact.rpartition(".")[2] in (
         short_name,
-        ABBREVIATIONS.get(short_name, short_name),
+        OFFLOAD_ABBREVIATIONS.get(short_name, short_name),
     )
 
 

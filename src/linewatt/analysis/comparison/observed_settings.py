@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from linewatt.hosts.facts.read import FURTHER_NICS
-from linewatt.tuning.nic.offload import ABBREVIATIONS
+from linewatt.tuning.nic.offload import OFFLOAD_ABBREVIATIONS
 
 SETTING = "setting."
 """beginning of what no fact shows"""
@@ -50,7 +50,7 @@ def offload_shown(target: str, text: str) -> tuple[str, str] | None:
     state = parts.get(_SEGMENTATION) or next(iter(parts.values()), None)
     if state is None:
         return None
-    return ABBREVIATIONS.get(feature, feature), "on" if state.startswith("on") else "off"
+    return OFFLOAD_ABBREVIATIONS.get(feature, feature), "on" if state.startswith("on") else "off"
 
 
 def _shown(knob: str, target: str, text: str, interface: str | None) -> Iterator[tuple[str, str]]:

@@ -13,7 +13,7 @@ from typing import Any
 from linewatt.analysis.comparison.differences import as_text, leaves_of
 from linewatt.analysis.comparison.matching import LeftOver, Match, Matching, Side, identity
 from linewatt.errors import InvalidInput
-from linewatt.loads.registry import DEFAULT
+from linewatt.loads.registry import DEFAULT_LOAD
 from linewatt.model import Case
 
 HEADLINES = (
@@ -115,7 +115,7 @@ def _alike(side: Side, hosts: Hosts) -> Iterator[str]:
         for host in hosts
     )
     same, unknown = [], []
-    loads = dict.fromkeys(case.load or DEFAULT for case in side.cases)
+    loads = dict.fromkeys(case.load or DEFAULT_LOAD for case in side.cases)
     for fact in (*HEADLINES, *(f"tools.{load}" for load in loads)):
         if first_facts.get(fact) is None or second_facts.get(fact) is None:
             unknown.append(fact)

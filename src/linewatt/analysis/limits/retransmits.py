@@ -9,7 +9,7 @@ from statistics import fmean
 from linewatt.analysis.limits.candidate import Candidate, SentAgain
 from linewatt.findings.limits import LOSSY_RETRANSMIT_RATIO, SEGMENT_BITS
 from linewatt.model import EndResult, Role, Trial
-from linewatt.sensors.drops import losses
+from linewatt.sensors.drops import losses_of_host
 
 _ROLES: tuple[Role, Role] = ("sender", "receiver")
 
@@ -47,7 +47,7 @@ def _dropped(trial: Trial, role: Role) -> Mapping[str, float]:
     """Place → packets on the way of the load that an end dropped, those of other protocols left out."""
     end = trial.end(role)
     dropped: dict[str, float] = {}
-    for loss in losses(end.counters, leaving=role == "sender") if end is not None else ():
+    for loss in losses_of_host(end.counters, leaving=role == "sender") if end is not None else ():
         if loss.cause.is_packets and loss.cause.protocol in (None, "tcp"):
             dropped[loss.cause.place] = dropped.get(loss.cause.place, 0.0) + loss.packets
     return dropped

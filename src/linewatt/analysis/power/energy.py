@@ -33,7 +33,7 @@ from linewatt.analysis.power import meters
 from linewatt.findings.meters import FEWEST_SAMPLES
 from linewatt.missing import Missing
 from linewatt.model import Window
-from linewatt.sensors.power.dynamics import POLL_LIMITED, Dynamics, student_t, too_short
+from linewatt.sensors.power.dynamics import POLL_LIMITED, Dynamics, student_t, why_too_short
 
 MAX_GAP_READINGS = 3
 """A longer silence is a gap, and nothing is interpolated over it."""
@@ -90,7 +90,7 @@ def energy_from_power(
     meter = _with_refresh(meter, points, window, load)
     course = _course(points, window, meter, load)
     fewest = FEWEST_SAMPLES if learned else FEWEST_UNPROVEN
-    refused = too_short(window.seconds, course.cut_s, meter.dynamics, course.read_every_s, fewest)
+    refused = why_too_short(window.seconds, course.cut_s, meter.dynamics, course.read_every_s, fewest)
     if refused:
         return Missing(refused)
     if not course.points:

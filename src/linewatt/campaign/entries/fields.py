@@ -26,7 +26,7 @@ from linewatt.campaign.entries.addresses import IPv4, IPv6
 from linewatt.errors import InvalidInput
 from linewatt.hosts.facts.cpulist import MAX_CPUS, format_cpulist, parse_cpulist
 from linewatt.sensors.power.base import FilePath as FilePath
-from linewatt.sensors.power.base import text_like
+from linewatt.sensors.power.base import text_matching
 from linewatt.sizes import OTHER_TESTS, SIZED, checked_test
 from linewatt.units import parse_rate
 
@@ -52,48 +52,48 @@ HOST_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}"
 _PORTS = r"([0-9]{1,5})\s*-\s*([0-9]{1,5})"
 
 
-CampaignName: Any = text_like(
+CampaignName: Any = text_matching(
     r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}",
     "must be 1 to 64 letters, digits, dots, underscores and dashes, a letter or digit first",
     "vxlan-cost",
 )
-HostName: Any = text_like(
+HostName: Any = text_matching(
     HOST_NAME,
     "a host name must be 1 to 63 letters, digits, dots, underscores and dashes, a letter or digit first",
     "dut",
 )
-UserName: Any = text_like(
+UserName: Any = text_matching(
     r"[A-Za-z0-9_][A-Za-z0-9._@-]{0,63}",
     "must be a login name of letters, digits, dots, underscores, dashes and @",
     "perf",
 )
-InterfaceName: Any = text_like(
+InterfaceName: Any = text_matching(
     r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}",
     "must be an interface name: at most 15 letters, digits, dots, underscores and dashes",
     "enp1s0f0np0",
 )
-GroupName: Any = text_like(
+GroupName: Any = text_matching(
     r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", "must be the name of an inventory group", "lab"
 )
-SysctlKey: Any = text_like(
+SysctlKey: Any = text_matching(
     r"[A-Za-z][A-Za-z0-9_-]*(?:[./][A-Za-z0-9_-]+)+",
     "must be a kernel parameter such as net.core.rmem_max",
     "net.core.rmem_max",
 )
 
-FactorName: Any = text_like(
+FactorName: Any = text_matching(
     r"[A-Za-z][A-Za-z0-9_.-]{0,63}",
     "must be the name of a factor: letters, digits, dots, underscores and dashes, a letter first",
     "mtu",
 )
-FactName: Any = text_like(
+FactName: Any = text_matching(
     r"[a-z]+\.[a-z0-9_.]+",
     "must be a fact by section and name, as in the report's configuration",
     "kernel.release",
 )
 
 
-ResultId: Any = text_like(
+ResultId: Any = text_matching(
     r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}",
     "must be the id of a stored result, its beginning, or last",
     "20261122-215421-preliminary",

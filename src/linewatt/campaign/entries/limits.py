@@ -12,11 +12,11 @@ from pydantic import AfterValidator, Field, model_validator
 
 from linewatt.campaign.entries.quantities import Duration
 from linewatt.document import Part
-from linewatt.hosts.limits import HEARTBEAT_S, LEAST_BEATS, LEAST_S, MOST_S, SILENCE_S, Limits
+from linewatt.hosts.limits import HEARTBEAT_S, LEAST_BEATS, LEAST_LIMITS_S, MOST_LIMITS_S, SILENCE_S, Limits
 
 
 def _within(name: str) -> AfterValidator:
-    least_s, most_s = LEAST_S[name], MOST_S[name]
+    least_s, most_s = LEAST_LIMITS_S[name], MOST_LIMITS_S[name]
 
     def check(seconds: float) -> float:
         if not least_s <= seconds <= most_s:

@@ -11,13 +11,13 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from linewatt.campaign.entries.fields import FilePath, HostName
 from linewatt.document import KeyPath, Part
-from linewatt.sensors.power.base import text_like
+from linewatt.sensors.power.base import text_matching
 
 BARE_NETWORK = "bare"
 SUFFIXES = (".yaml", ".yml")
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 
-NetworkName = text_like(
+NetworkName = text_matching(
     _NAME, "must be 1 to 64 letters, digits, dots, underscores and dashes, a letter or digit first", "vxlan"
 )
 

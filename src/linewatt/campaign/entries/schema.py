@@ -36,11 +36,11 @@ from linewatt.campaign.feature_keys import key_fields as campaign_key_fields
 from linewatt.campaign.feature_keys import written_keys
 from linewatt.core.feature import CampaignKey
 from linewatt.document import Part
-from linewatt.loads.registry import DEFAULT, LOADS
+from linewatt.loads.registry import DEFAULT_LOAD, LOADS
 from linewatt.model import Direction, Family
 from linewatt.power_source_keys import key_fields
 from linewatt.sensors.base import Sensor, SensorConfig
-from linewatt.sensors.registry import POWER, SENSORS
+from linewatt.sensors.registry import POWER_DRIVERS, SENSORS
 from linewatt.tuning.factors import FACTORS
 from linewatt.tuning.factors import Factor as HostFactor
 
@@ -60,7 +60,7 @@ def _power_entry(driver: Any) -> Any:
     return entry
 
 
-_ENTRIES = tuple(_power_entry(driver) for driver in POWER.values())
+_ENTRIES = tuple(_power_entry(driver) for driver in POWER_DRIVERS.values())
 PowerEntry: Any = Annotated[Union[_ENTRIES], Field(discriminator="driver")]  # noqa: UP007  made at run time
 
 
@@ -315,7 +315,7 @@ class CampaignFile(Part):
         "windows between, for what a bit and a packet cost; see docs/power.md.",
     )
     load: Literal[_LOADS] = Field(  # type: ignore[valid-type]
-        default=DEFAULT, description="The program that makes the load of the tests; see docs/loads.md."
+        default=DEFAULT_LOAD, description="The program that makes the load of the tests; see docs/loads.md."
     )
     instances: f.InstancesOrAuto = Field(
         default=(1,),

@@ -13,7 +13,7 @@ from linewatt.campaign.campaign import AUTO, Campaign, TestSpec
 from linewatt.campaign.design import Setting, settings_of_design
 from linewatt.campaign.feature_load import planning_of
 from linewatt.campaign.reading.ways import Ways
-from linewatt.loads.registry import DEFAULT, LOADS
+from linewatt.loads.registry import DEFAULT_LOAD, LOADS
 from linewatt.missing import Missing
 from linewatt.model import Case, Family, TestName, group_of, lowest_terms
 from linewatt.sizes import datagram_bytes, frame_bytes, least_frame_bytes, too_small
@@ -62,7 +62,7 @@ def expand(campaign: Campaign) -> tuple[list[Case], list[Skipped]]:
 def _with_setting(case: Case, setting: Setting, throughout: Setting, ways: Ways) -> Case | tuple[str, str]:
     """The case with the levels of its factors, or what is impossible about it and why; ``throughout`` is what
     its hosts keep."""
-    if why := impossible(case.test, case.family, case.load or DEFAULT):
+    if why := impossible(case.test, case.family, case.load or DEFAULT_LOAD):
         return f"{case.test} over {case.family}", why
     way = ways.of(case)
     if isinstance(way, Missing):
@@ -105,7 +105,7 @@ def _of_test(campaign: Campaign, spec: TestSpec, family: Family) -> Iterator[Cas
                             rate_bps=None if spec.rate_bps == AUTO else spec.rate_bps,
                             search=_searched(spec),
                             zerocopy=spec.zerocopy,
-                            load=None if campaign.load == DEFAULT else campaign.load,
+                            load=None if campaign.load == DEFAULT_LOAD else campaign.load,
                             data_ports=several if several > 1 else None,
                             port_weights=weights,
                             **ends,

@@ -21,7 +21,7 @@ from linewatt.placement.policy import Placement, Wish, place_processes
 from linewatt.placement.topology import Topology
 from linewatt.records import ChosenPlace, PlaceLine
 from linewatt.tuning.base import Change
-from linewatt.tuning.commands import HOST
+from linewatt.tuning.commands import HOST_TARGET
 
 WHY_IRQ = "receive work of the load (data, or the acknowledgements of it) goes to the IRQ CPUs"
 WHY_STEER = "each instance's packets go to a receive queue of its own"
@@ -241,7 +241,7 @@ class Places:
             yield Change(host.name, "rps_cpus", nic, text, WHY_IRQ)
             return
         if site is not None and site.irqbalance:
-            yield Change(host.name, "irqbalance", HOST, "off", WHY_IRQBALANCE)
+            yield Change(host.name, "irqbalance", HOST_TARGET, "off", WHY_IRQBALANCE)
         why = WHY_IRQ if site is not None else f"{WHY_IRQ}; by rps_cpus if the interface has no interrupts"
         yield Change(host.name, "irq_affinity", nic, text, why)
 

@@ -29,17 +29,17 @@ from linewatt.campaign.messages import suggest
 from linewatt.document import AboutKey, KeyPath
 from linewatt.errors import InvalidInput, LinewattError
 from linewatt.hosts.facts.cpulist import format_cpulist
-from linewatt.hosts.facts.read import NAMES
+from linewatt.hosts.facts.read import FACT_NAMES
 from linewatt.loads.base import Load, Wanted
-from linewatt.loads.registry import LOADS, of_prefix
+from linewatt.loads.registry import LOADS, load_of_prefix
 from linewatt.model import lowest_terms
-from linewatt.sensors.power.dynamics import declared, too_short
-from linewatt.tuning.cpu.cpus_online import ALL, NAME, switched_off
+from linewatt.sensors.power.dynamics import declared_dynamics, why_too_short
+from linewatt.tuning.cpu.cpus_online import ALL_CPUS, CPUS_ONLINE, switched_off
 from linewatt.tuning.factors import factor_named
 
 MAX_CASES = 10_000
 MAX_TRIALS = 100_000
-_FACTS = NAMES | {f"tools.{name}" for name in LOADS}
+_FACTS = FACT_NAMES | {f"tools.{name}" for name in LOADS}
 
 Finding = tuple[KeyPath, str]
 Pairs = Sequence[tuple[str, str]]
@@ -203,7 +203,7 @@ def check_load(entry: CampaignFile, tests: Sequence[TestSpec]) -> Iterator[Findi
                 reported_paths.add(path)
                 yield path, why
     for name in entry.factors:
-        load_option = of_prefix(name)
+        load_option = load_of_prefix(name)
         if load_option is not None and load_option[0] is not load:
             yield (
                 ("factors", name),
@@ -292,7 +292,7 @@ def check_online(entry: CampaignFile, hosts: Mapping[str, HostEntry]) -> Iterato
     load = named_load(entry)
     server = None if load is None else planning_of(load).named_server(entry)
     concerned = {name: host for name, host in hosts.items() if server in (None, name)}
-    for at, level in _asked(entry, NAME):
+    for at, level in _asked(entry, CPUS_ONLINE):
         yield from ((at, text) for text in _switched_off(level, concerned))
 
 
@@ -317,7 +317,7 @@ def _asked(entry: CampaignFile, name: str) -> Iterator[tuple[KeyPath, str]]:
 def _switched_off(level: str, hosts: Mapping[str, HostEntry]) -> Iterator[str]:
     for name, host in hosts.items():
         # Of the hosts of a lab those that are no guests have a part of one machine's CPUs.
-        if level != ALL and getattr(host, "lab", None) is not None and host.cpus:
+        if level != ALL_CPUS and getattr(host, "lab", None) is not None and host.cpus:
             yield f"{name} is a lab's, and a CPU that goes offline is gone from the machine of all of them"
         if host.cpus and len(switched_off(level, host.cpus)) == len(host.cpus):
             cpu_words = format_cpulist(host.cpus)
@@ -429,10 +429,10 @@ def check_meters(campaign: Campaign) -> Iterator[Finding]:
     for host, sources in campaign.power.items():
         for name, source in sources.items():
             cfg = source.cfg
-            dynamics = declared(cfg.refresh_s, cfg.averaging_s)
+            dynamics = declared_dynamics(cfg.refresh_s, cfg.averaging_s)
             cut_s = max(0.0, max(cfg.interval_s, dynamics.settle_s or 0.0) - campaign.omit_s)
             if cfg.refresh_s is None and cfg.averaging_s is None:
                 continue
-            refused = too_short(campaign.window_s, cut_s, dynamics, cfg.interval_s)
+            refused = why_too_short(campaign.window_s, cut_s, dynamics, cfg.interval_s)
             if refused:
                 yield ("hosts", host, "power", name), refused

@@ -9,7 +9,7 @@ from linewatt.campaign.campaign import AUTO, Group, TestSpec
 from linewatt.campaign.entries.networks import BARE_NETWORK, network_name
 from linewatt.campaign.entries.schema import CampaignFile, HostEntry
 from linewatt.document import KeyPath
-from linewatt.loads.registry import DEFAULT
+from linewatt.loads.registry import DEFAULT_LOAD
 
 Entry = tuple[str, str] | Group
 """what an entry of ``pairs`` says"""
@@ -51,7 +51,7 @@ def check_groups(
     ]
     for wrong, what in (
         (bool(entry.load_keys), " and ".join(entry.load_keys)),
-        (entry.load != DEFAULT, f"load: {entry.load}"),
+        (entry.load != DEFAULT_LOAD, f"load: {entry.load}"),
         (any(test.rate_bps == AUTO for test in tests), "rate: auto"),
         (any(test.instances == AUTO for test in tests), "instances: auto"),
         (bool(entry.load_levels), "load_levels"),

@@ -15,7 +15,7 @@ from linewatt.errors import InvalidInput, LinewattError, NotReady, ParseError, W
 from linewatt.foreign import understood
 from linewatt.hosts.base import Host, Line
 from linewatt.hosts.clock import now_s
-from linewatt.hosts.process import bounded
+from linewatt.hosts.process import within_limit
 from linewatt.model import Channel, Sample, Window
 from linewatt.sensors.base import Records, Stamped
 
@@ -242,7 +242,7 @@ class Feed:
         while self.failure is None and self.latest_s < time_s:
             self._arrived.clear()
             awaited = f"{self.host}: the next reading of {self.source}"
-            await bounded(self._arrived.wait(), limit_s + self.late_s, awaited)
+            await within_limit(self._arrived.wait(), limit_s + self.late_s, awaited)
 
     async def heard(self, time_s: float, limit_s: float) -> bool:
         """Whether a record from after ``time_s`` came in time; where its source is down nobody waits."""
@@ -263,7 +263,7 @@ class Feed:
             self._arrived.clear()
             left_s = until_s + (opening_s if self._opening else 0.0) - now_s()
             try:
-                await bounded(self._arrived.wait(), max(0.0, left_s), "its first reading")
+                await within_limit(self._arrived.wait(), max(0.0, left_s), "its first reading")
             except WaitTimeout:
                 return self._opening or f"waited {limit_s:g} s for its first reading"
         if self.refused is not None:  # why its source has ended, too, if it has

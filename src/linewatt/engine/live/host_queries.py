@@ -24,7 +24,7 @@ from linewatt.findings.window import ASKING_S
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.facts import read as facts
 from linewatt.hosts.facts.parsers import PAUSE_FRAMES
-from linewatt.hosts.facts.read import BOND_PORTS, of_port
+from linewatt.hosts.facts.read import BOND_PORTS, fact_of_port
 
 LATE_START_S = 0.25
 """A load that takes so long to start has its window as much later: nothing is asked of its hosts before.
@@ -200,7 +200,7 @@ class Configuration:
         state = frozenset(expected_settings)
         differences: list[Difference] = []
         for fact, text in facts.items():
-            if of_port(fact)[0] in _COUNTS or fact.startswith(BOND_PORTS):
+            if fact_of_port(fact)[0] in _COUNTS or fact.startswith(BOND_PORTS):
                 continue
             before = self._before(host, state, fact, text)
             if before is None or before == text:
@@ -218,4 +218,4 @@ class Configuration:
 def _explains(knob: str, target: str, fact: str) -> bool:
     if knob == "sysctl":
         return fact == f"sysctl.{target.replace('/', '.')}"
-    return of_port(fact)[0].startswith(_CHANGES.get(knob, ()))
+    return fact_of_port(fact)[0].startswith(_CHANGES.get(knob, ()))

@@ -19,7 +19,7 @@ from linewatt.analysis.power.meters import Load, Step
 from linewatt.campaign.campaign import PowerSource
 from linewatt.engine.live.feed import Reading
 from linewatt.records import SCHEMA_VERSION, Meter, Meters
-from linewatt.sensors.power.dynamics import Dynamics, declared
+from linewatt.sensors.power.dynamics import Dynamics, declared_dynamics
 from linewatt.store.meters import known_meters
 from linewatt.store.read import numbered_files
 from linewatt.store.read import read_meters as stored_meters
@@ -136,7 +136,7 @@ class MeterBook:
         for (host, *key), meter in known_meters(stored_meters(path)).items():
             self._before.setdefault(host, {})[key[0], key[1]] = meter
         self._declared = {
-            (host, name): declared(source.cfg.refresh_s, source.cfg.averaging_s)
+            (host, name): declared_dynamics(source.cfg.refresh_s, source.cfg.averaging_s)
             for host, host_sources in sources.items()
             for name, source in host_sources.items()
         }

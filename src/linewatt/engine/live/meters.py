@@ -18,7 +18,7 @@ from linewatt.errors import InvalidInput, LinewattError, WaitTimeout
 from linewatt.foreign import LARGEST, contained, scrubbed
 from linewatt.hosts.base import Host, Line
 from linewatt.hosts.clock import now_s
-from linewatt.hosts.process import bounded
+from linewatt.hosts.process import within_limit
 from linewatt.model import Channel
 from linewatt.sensors.power.base import (
     CALL_LIMIT_S,
@@ -132,7 +132,7 @@ class MeterFeed(LiveFeed):
         self._thread = threading.Thread(target=self._run, args=(loop, self._ended), name=name, daemon=True)
         self._thread.start()
         try:
-            await bounded(self._settled.wait(), OPEN_LIMIT_S, "it to answer")
+            await within_limit(self._settled.wait(), OPEN_LIMIT_S, "it to answer")
         except WaitTimeout as error:
             self.failure = str(error)
 

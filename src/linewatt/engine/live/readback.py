@@ -19,7 +19,7 @@ from linewatt.engine.live.throttling import OutsideTotals
 from linewatt.errors import ChangeError, HostError, LinewattError, ParseError, WaitTimeout
 from linewatt.foreign import understood
 from linewatt.hosts.base import Completed, Host
-from linewatt.hosts.batch import Short, run_all
+from linewatt.hosts.batch import ShortCommand, run_batch
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.facts import read as facts
 from linewatt.hosts.facts.cpulist import parse_cpulist
@@ -160,16 +160,16 @@ async def read_back(
     asked_s = now_s()
     settings, further = list(expected_settings), host.spec.interfaces[1:]
     first = [
-        Short(("bash", "-c", _THREADS, "linewatt", *map(str, pids))),
-        Short(tuple(facts.command(host.spec.data, facts.AGAIN))),
-        *(Short(tuple(facts.command(name, facts.AGAIN_OF_NIC))) for name in further),
-        *([Short(tuple(sockets.command(ports)))] if ports else []),
+        ShortCommand(("bash", "-c", _THREADS, "linewatt", *map(str, pids))),
+        ShortCommand(tuple(facts.command(host.spec.data, facts.AGAIN))),
+        *(ShortCommand(tuple(facts.command(name, facts.AGAIN_OF_NIC))) for name in further),
+        *([ShortCommand(tuple(sockets.command(ports)))] if ports else []),
     ]
     try:
-        last = [Short(throttling.command(pids))] if pids else []
-        last += [] if ours is None else [Short(processes.command(ours))]
+        last = [ShortCommand(throttling.command(pids))] if pids else []
+        last += [] if ours is None else [ShortCommand(processes.command(ours))]
         questions = [apply.question(host.spec.name, knobs[knob], target) for knob, target, _ in settings]
-        results = await run_all(host, [*first, *questions, *last], limit_s=LIMIT_S)
+        results = await run_batch(host, [*first, *questions, *last], limit_s=LIMIT_S)
     except (HostError, WaitTimeout, ChangeError) as error:
         unread = (SettingRead(*setting, found=None, problem=str(error)) for setting in settings)
         return ReadBack(asked_s, (), tuple(unread), str(error))

@@ -29,7 +29,7 @@ from linewatt.errors import HostError, InvalidInput, ParseError
 from linewatt.foreign import last_line
 from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.clock import Offset
-from linewatt.hosts.connect import connect
+from linewatt.hosts.connect import connect_to_host
 from linewatt.hosts.facts import read as facts
 from linewatt.hosts.limits import Pace
 from linewatt.loads.base import Load
@@ -38,7 +38,7 @@ from linewatt.missing import Missing
 from linewatt.model import Case, Family
 from linewatt.network.framing import Framing
 from linewatt.sensors.power.base import PowerConfig
-from linewatt.sensors.registry import POWER, SENSORS
+from linewatt.sensors.registry import POWER_DRIVERS, SENSORS
 
 FACTS_LIMIT_S = 20.0
 HOSTS_AT_ONCE = 32
@@ -74,7 +74,7 @@ class Connector:
     async def connect(self, spec: HostSpec, pace: Pace | None = None) -> Host:
         """``pace``: what is known of how slowly it answers. Raises HostError."""
         async with self.few:
-            return await connect(spec, self._channels, pace)
+            return await connect_to_host(spec, self._channels, pace)
 
 
 class Session:
@@ -193,7 +193,7 @@ class Session:
 
     def nic(self, name: str, interface: str) -> Mapping[str, Any]:
         """Facts of one of a host's data ports."""
-        return facts.at_interface(self.facts[name], interface)["nic"]
+        return facts.facts_at_interface(self.facts[name], interface)["nic"]
 
     def ends(self, case: Case, port: int = 0) -> dict[str, End]:
         """Host → where the data of a case leaves and enters it, at one of its data ports.
@@ -235,7 +235,7 @@ class Session:
     def _line_limit(self, case: Case, ends: Mapping[str, End]) -> LineLimit | None:
         framings = {name: end.framing for name, end in ends.items()}
         facts_by_host = {
-            name: facts.at_interface(self.facts[name], end.interface) for name, end in ends.items()
+            name: facts.facts_at_interface(self.facts[name], end.interface) for name, end in ends.items()
         }
         return line_limit(case, framings, facts_by_host)
 
@@ -252,7 +252,7 @@ class Session:
         """Ports of one card share its slot."""
         slots: dict[str, float | None] = {}
         for end in ends:
-            port_facts = facts.at_interface(self.facts[name], end.interface)
+            port_facts = facts.facts_at_interface(self.facts[name], end.interface)
             card = str(port_facts["nic"].get("bus") or end.interface).rpartition(".")[0] or end.interface
             slots[card] = pcie_goodput_bps(case, end.framing, port_facts)
         known_bps = [slot_bps for slot_bps in slots.values() if slot_bps is not None]
@@ -382,7 +382,7 @@ def _power_feeds(campaign: Campaign, host: str, secrets: Passwords) -> Iterator[
     sources = sum(len(named) for named in campaign.power.values())
     for name, source in campaign.power.get(host, {}).items():
         cfg = _in_time(source.cfg, campaign.window_s, sources)
-        driver = POWER[source.driver](cfg)
+        driver = POWER_DRIVERS[source.driver](cfg)
         if hasattr(driver, "open"):
             yield MeterFeed(host, name, driver, cfg, secrets[host, name])
         else:

@@ -22,7 +22,7 @@ from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
 from linewatt.engine.readiness.checkup_probes import listening_command
 from linewatt.errors import HostError, InvalidInput, LinewattError
 from linewatt.hosts.base import Ended, Host, Process
-from linewatt.hosts.clock import Offset, now_s, set_in_trial, was_set
+from linewatt.hosts.clock import Offset, clock_set_s, now_s, set_in_trial
 from linewatt.loads.base import LoadJob, protocol_of
 from linewatt.model import Case, Trial
 from linewatt.network.framing import Framing, payload_bytes
@@ -305,7 +305,7 @@ class LiveTrial:
 def _set_meanwhile(before: Mapping[str, Offset], after: Mapping[str, Offset], seconds: float) -> str | None:
     """Why stamps of a trial cannot be put on one time line: a host's clock was set between two of them."""
     for name, clock in after.items():
-        step_s = was_set(before[name], clock, seconds) if name in before else None
+        step_s = clock_set_s(before[name], clock, seconds) if name in before else None
         if step_s is not None:
             return set_in_trial(name, step_s)
     return None

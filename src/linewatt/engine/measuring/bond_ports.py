@@ -12,7 +12,7 @@ from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.readback import ReadBack
 from linewatt.hosts.facts.read import BOND_PORTS
 from linewatt.model import Window
-from linewatt.sensors.link import news
+from linewatt.sensors.link import link_news
 
 _SHOWN = re.compile(r"(.+) (\S+), (\d+) link failures")
 
@@ -119,7 +119,7 @@ def _down(notices: Reading | None, window: Window) -> Iterator[tuple[str, str, f
     sensor's interval: the last one given of a port is its first."""
     for record in reversed(notices.records if notices is not None else ()):
         if record.time_s > window.start_s and record.time_s - record.span_s < window.end_s:
-            for line in news(record.text):
+            for line in link_news(record.text):
                 port, _, notice = line.partition(" of ")
                 if notice and "state DOWN" in notice:
                     yield port, notice.partition(":")[0], record.time_s

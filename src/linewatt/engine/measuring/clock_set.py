@@ -11,7 +11,7 @@ from linewatt.engine.live.trial_run import TrialRun
 from linewatt.errors import ParseError
 from linewatt.findings.window import CLOCK_SET_S
 from linewatt.hosts.clock import DRIFT_RATIO, Offset, set_in_trial
-from linewatt.sensors.netcounters import record_time_s
+from linewatt.sensors.netcounters import netcounters_time_s
 
 FEWEST_RECORDS = 3
 """on either side of a step: one that is late by chance is none"""
@@ -51,5 +51,5 @@ def _late_s(reading: Reading, clock: Offset) -> list[float]:
     late_s = []
     for record in reading.records:
         with suppress(ParseError):
-            late_s.append(record.received_s - clock.to_controller(record_time_s(record.text)))
+            late_s.append(record.received_s - clock.to_controller(netcounters_time_s(record.text)))
     return late_s

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from linewatt.model import EndResult
-from linewatt.sensors.drops import CAUSES, Loss, losses
+from linewatt.sensors.drops import DROP_CAUSES, Loss, losses_of_host
 
 SLACK_RATIO = 0.05
 """of the loss, beside what counters leave open: clocks of two hosts, intervals of a load"""
-_CHANNELS = frozenset(channel for cause in CAUSES for channel in cause.channels)
+_CHANNELS = frozenset(channel for cause in DROP_CAUSES for channel in cause.channels)
 _NOBODY = "no counter of either host recorded them, so look at the way between the hosts"
 
 
@@ -101,7 +101,7 @@ def datagram_losses(
         Place(end.host, loss)
         for ends, leaving in ((senders, True), (receivers, False))
         for end in ends
-        for loss in losses(end.counters, leaving=leaving)
+        for loss in losses_of_host(end.counters, leaving=leaving)
         if loss.cause.protocol != "tcp"
     ]
     ends_by_host = {end.host: end for end in (*senders, *receivers)}

@@ -19,7 +19,7 @@ from linewatt.hosts.base import HostSpec
 from linewatt.hosts.facts.cpulist import format_cpulist
 from linewatt.model import CpuShares, EndResult, Role, Window
 from linewatt.sensors.counters import counter_delta
-from linewatt.sensors.mpstat import SOURCES, WHOLE_HOST
+from linewatt.sensors.mpstat import CPU_SHARE_SOURCES, WHOLE_HOST
 
 _CPU = re.compile(r"cpu(\d+)\.idle_ratio")
 _OTHER = ("nice", "guest", "gnice")
@@ -128,7 +128,7 @@ def _mpstat(readings: Sequence[Reading]) -> Reading | None:
         reading for reading in readings if reading.records
     ] or readings  # imports may have files of another time
     reading_by_source = {reading.source: reading for reading in reversed(usable)}
-    return next((reading_by_source[name] for name in SOURCES if name in reading_by_source), None)
+    return next((reading_by_source[name] for name in CPU_SHARE_SOURCES if name in reading_by_source), None)
 
 
 def _cpus(host: HostSpec, cpu: Reading | None) -> tuple[int, ...]:
@@ -188,7 +188,7 @@ def _cores(
         if host_mean is not None and host_mean.coverage >= COVERAGE_NEEDED:
             return host_mean.value
         missing = [number for number, share in shares.items() if share is None]
-        source = cpu.source if cpu else SOURCES[0]
+        source = cpu.source if cpu else CPU_SHARE_SOURCES[0]
         reasons["cpu_cores"] = (
             f"{source} does not cover the window on CPU {format_cpulist(missing)}"
             if missing

@@ -14,7 +14,7 @@ from linewatt.engine.measuring.cut import InstanceRun
 from linewatt.engine.measuring.window import EndRun
 from linewatt.findings.network import SILENT_INTERVALS, SILENT_LEAST_S, SILENT_RATIO
 from linewatt.hosts.base import HostSpec
-from linewatt.hosts.facts.read import of_port
+from linewatt.hosts.facts.read import fact_of_port
 from linewatt.model import Case, Window
 
 CARRIER = "nic.carrier_changes"
@@ -56,7 +56,7 @@ def down_behind(run: TrialRun, hosts: Mapping[str, HostSpec]) -> str | None:
         readback, data = run.readback.get(name), hosts[name].data
         used = {data_port.interfaces.get(name) for data_port in run.data_ports} or {data}
         for fact, state in readback.facts.items() if readback else ():
-            of, port = of_port(fact)
+            of, port = fact_of_port(fact)
             if of == STATE and state not in _WORKING and (port or data) in used:
                 return (
                     f"{name}: its data interface {port or data} was {state} when the load had failed; {_LOOK}"
@@ -103,9 +103,9 @@ def _moved(readback: ReadBack | None, fact: str, first_port: str) -> dict[str, i
         return {}
     early, late = readback.before.facts, readback.facts
     named = (
-        (*of_port(name), int(late[name]) - int(early[name]))
+        (*fact_of_port(name), int(late[name]) - int(early[name]))
         for name in early.keys() & late
-        if of_port(name)[0] == fact
+        if fact_of_port(name)[0] == fact
     )
     return {port or first_port: count for _, port, count in named}
 

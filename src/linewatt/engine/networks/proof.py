@@ -20,7 +20,7 @@ from linewatt.engine.readiness import checkup_probes as probes
 from linewatt.engine.readiness.readiness import PathAnswer
 from linewatt.errors import ChangeError, HostError, InvalidInput
 from linewatt.hosts.base import Host
-from linewatt.hosts.facts.read import at_interface
+from linewatt.hosts.facts.read import facts_at_interface
 from linewatt.model import Case
 from linewatt.network.framing import payload_bytes
 
@@ -192,7 +192,7 @@ def _refuse_large_frames(session: Session, case: Case) -> None:
 
 def _on_its_interface(session: Session, leg: Leg) -> None:
     """Raises HostError when the address of an end is one of another interface."""
-    nic = at_interface(session.facts[leg.way.host], leg.interface)["nic"]
+    nic = facts_at_interface(session.facts[leg.way.host], leg.interface)["nic"]
     addresses = nic.get(f"{leg.way.family}_addresses") or ()
     if leg.way.own_address not in addresses:
         has = f"has {', '.join(addresses)}" if addresses else f"has no {leg.way.family} address"

@@ -19,7 +19,7 @@ from linewatt.hosts.facts.read import Facts
 from linewatt.loads.registry import LOADS
 from linewatt.model import Case
 from linewatt.records import NotReady
-from linewatt.sensors.registry import POWER
+from linewatt.sensors.registry import POWER_DRIVERS
 from linewatt.tuning.base import Change
 
 _RIGHTS = "root"
@@ -88,4 +88,4 @@ def wants(
 def _reads_as_root(campaign: Campaign, name: str) -> bool:
     """Whether a source of power on this host is for root only."""
     sources = campaign.power.get(name, {}).values()
-    return any(getattr(POWER[source.driver], "needs_root", False) is True for source in sources)
+    return any(getattr(POWER_DRIVERS[source.driver], "needs_root", False) is True for source in sources)

@@ -19,9 +19,9 @@ from linewatt.errors import ChangeError, JournalError, LinewattError
 from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.journal.journal import Journal, journal_path
-from linewatt.hosts.process import completed
+from linewatt.hosts.process import finish_before_cancel
 from linewatt.tuning.base import Change
-from linewatt.tuning.registry import KNOBS
+from linewatt.tuning.registry import TUNING_KNOBS
 from linewatt.units import stamp
 
 
@@ -76,7 +76,7 @@ async def apply_fixes(
         refuse(state, specs.values())  # nobody changes them from here on
         return await _fixed(campaign, hosts, changes, state)
     finally:
-        await completed(asyncio.gather(*(held.release() for _, held in taken)))
+        await finish_before_cancel(asyncio.gather(*(held.release() for _, held in taken)))
 
 
 async def _fixed(campaign: str, hosts: Mapping[str, Host], changes: Sequence[Change], state: Path) -> Fixes:
@@ -112,7 +112,7 @@ async def _fix_host(host: Host, changes: Sequence[Change], journal: Journal) -> 
     """One that cannot be made does not keep the next from being made."""
     fixes: list[Fixed] = []
     name = host.spec.name
-    settings = Settings({name: host}, KNOBS, journal)
+    settings = Settings({name: host}, TUNING_KNOBS, journal)
     good: list[Change] = []
     for change in changes:
         try:

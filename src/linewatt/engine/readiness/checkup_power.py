@@ -17,11 +17,11 @@ from linewatt.engine.readiness.readiness import PowerAnswer
 from linewatt.errors import HostError, InvalidInput, LinewattError
 from linewatt.foreign import contained
 from linewatt.hosts.base import Host
-from linewatt.hosts.process import bounded
+from linewatt.hosts.process import within_limit
 from linewatt.model import Channel
 from linewatt.sensors.power.base import CALL_LIMIT_S, no_meter
 from linewatt.sensors.power.command import CommandConfig
-from linewatt.sensors.registry import POWER
+from linewatt.sensors.registry import POWER_DRIVERS
 
 AT_ONCE = 32
 """meters that are read at once"""
@@ -31,7 +31,7 @@ FIRST_LIMIT_S = 5.0
 
 def is_meter(source: PowerSource) -> bool:
     """Whether it is read from the controller."""
-    return hasattr(POWER[source.driver], "open")
+    return hasattr(POWER_DRIVERS[source.driver], "open")
 
 
 async def ask_meters(campaign: Campaign, secrets: Passwords) -> list[PowerAnswer]:
@@ -61,7 +61,7 @@ def _read_once(host: str, name: str, source: PowerSource, password: str | None) 
     simulated = source.cfg.simulated
     try:
         with contained(name):
-            session = POWER[source.driver](source.cfg).open(password)
+            session = POWER_DRIVERS[source.driver](source.cfg).open(password)
     except LinewattError as error:
         return PowerAnswer(host, name, source.driver, simulated=simulated, problem=str(error))
     try:
@@ -91,7 +91,7 @@ async def _stream_once(host: Host, name: str, source: PowerSource, allow_command
         return _unasked(
             spec.name, name, source, f"{program_words}, which check does only with {ALLOW_COMMANDS}"
         )
-    driver = POWER[source.driver](source.cfg)
+    driver = POWER_DRIVERS[source.driver](source.cfg)
     feed = SensorFeed(spec.name, driver, source.cfg, name, essential=False)
     limit_s = FIRST_LIMIT_S + source.cfg.interval_s
     simulated = source.cfg.simulated
@@ -107,7 +107,7 @@ async def _stream_once(host: Host, name: str, source: PowerSource, allow_command
     except (HostError, InvalidInput) as error:
         return PowerAnswer(spec.name, name, source.driver, simulated=simulated, problem=str(error))
     finally:
-        await bounded(feed.stop(), CALL_LIMIT_S, f"{spec.name}: the end of {name}")
+        await within_limit(feed.stop(), CALL_LIMIT_S, f"{spec.name}: the end of {name}")
 
 
 def _answer(

@@ -16,7 +16,7 @@ from linewatt.analysis.power.order import Shown
 from linewatt.core.feature import host_checks
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset
-from linewatt.hosts.facts.read import NOT_KNOWN, Facts, at_interface
+from linewatt.hosts.facts.read import NOT_KNOWN, Facts, facts_at_interface
 from linewatt.model import Case, Family
 from linewatt.tuning.base import Change
 
@@ -135,7 +135,9 @@ class HostAnswer:
     def at_ports(self) -> tuple[HostAnswer, ...]:
         """The same, as the host is at each of its data ports."""
         return tuple(
-            replace(self, wants=replace(self.wants, spec=port), facts=at_interface(self.facts, port.data))
+            replace(
+                self, wants=replace(self.wants, spec=port), facts=facts_at_interface(self.facts, port.data)
+            )
             for port in self.wants.spec.data_ports
         )
 

@@ -24,7 +24,7 @@ from linewatt.hosts.clock import Offset
 from linewatt.model import Window
 from linewatt.records import Idle
 from linewatt.sensors.base import Stamped
-from linewatt.sensors.registry import POWER, SENSORS
+from linewatt.sensors.registry import POWER_DRIVERS, SENSORS
 from linewatt.store import derived, raw, read
 
 
@@ -106,7 +106,7 @@ def _feed(source: Source, campaign: Campaign) -> Feed:
     named = campaign.power.get(source.host, {}).get(source.source)
     if named is None:
         raise ParseError(f"{source.host}: the campaign names no source of power {source.source}")
-    driver = POWER[named.driver](named.cfg)
+    driver = POWER_DRIVERS[named.driver](named.cfg)
     if hasattr(driver, "open"):
         driver = MeterRecords(driver.name)
         driver.channels = dict(source.channels)

@@ -27,7 +27,7 @@ from linewatt.errors import LinewattError, ParseError
 from linewatt.foreign import STORED, read_json
 from linewatt.hosts.base import Ended
 from linewatt.hosts.clock import Offset
-from linewatt.loads.registry import DEFAULT, LOADS
+from linewatt.loads.registry import DEFAULT_LOAD, LOADS
 from linewatt.model import Case, Channel, EndResult, InstanceResult, PowerResult, Trial
 from linewatt.store.read import Result
 from linewatt.store.samples import read_channels
@@ -137,8 +137,8 @@ def _output(
     released_s = min(starts_s.values())
 
     def ended(host: str, role: str) -> Ended:
-        text = files.get(output_files(LOADS[DEFAULT], host, role, instance_result.instance)[0], "")
-        duration_s = LOADS[DEFAULT].parse(text).duration_s
+        text = files.get(output_files(LOADS[DEFAULT_LOAD], host, role, instance_result.instance)[0], "")
+        duration_s = LOADS[DEFAULT_LOAD].parse(text).duration_s
         ended_s = 2 * starts_s[host] - released_s + duration_s
         offset_s = clocks[host].offset_s
         return Ended(0, text, "", released_s + offset_s, ended_s + offset_s)
@@ -154,7 +154,7 @@ def _output(
 def _commands(case: Case, instance: int, files: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
     commands = read_json(files.get("commands.json", "[]"), "commands.json", STORED)
     for role, host in (("client", case.client), ("server", case.server)):
-        name, _ = output_files(LOADS[DEFAULT], host, role, instance)
+        name, _ = output_files(LOADS[DEFAULT_LOAD], host, role, instance)
         yield role, next((command["argv"] for command in commands if command["output"] == name), [])
 
 

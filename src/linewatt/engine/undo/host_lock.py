@@ -28,7 +28,7 @@ from linewatt.errors import HostError, HostInUse, HostLost, WaitTimeout
 from linewatt.foreign import shortened
 from linewatt.hosts.base import Host, Line, Process
 from linewatt.hosts.clock import now_s
-from linewatt.hosts.process import completed
+from linewatt.hosts.process import finish_before_cancel
 
 OnText = Callable[[str], None]
 
@@ -140,7 +140,7 @@ async def take(host: Host, holder: Holder, on_busy: OnText | None = None, *, aga
             if answer == "held":
                 return held
             if answer == "none":
-                await completed(held.release())
+                await finish_before_cancel(held.release())
                 name = host.spec.name
                 return Held(
                     note=f"{name}: no flock there (util-linux), so nothing keeps other controllers away"
@@ -153,7 +153,7 @@ async def take(host: Host, holder: Holder, on_busy: OnText | None = None, *, aga
                 )
             token, who = _who(answer)
             if token == holder.token or on_busy is None:
-                await completed(held.release())
+                await finish_before_cancel(held.release())
                 if token == holder.token:
                     return Held()
                 raise HostInUse(
@@ -164,7 +164,7 @@ async def take(host: Host, holder: Holder, on_busy: OnText | None = None, *, aga
                 on_busy(f"{host.spec.name}: waiting for {who}")
                 last_told = who
     except BaseException:
-        await completed(held.release())
+        await finish_before_cancel(held.release())
         raise
 
 
@@ -218,7 +218,7 @@ async def take_all(
         failures = _failures(taken)
         if not failures:
             return [(host, held) for host, held in taken if isinstance(held, Held)]
-        await completed(_release(held for _, held in taken))
+        await finish_before_cancel(_release(held for _, held in taken))
         host, error = failures[0]
         if on_busy is None or not isinstance(error, HostInUse):
             raise error
@@ -230,7 +230,7 @@ async def _tried(hosts: Sequence[Host], holder: Holder) -> list[tuple[Host, Held
     try:
         return list(zip(hosts, await asyncio.gather(*trying, return_exceptions=True), strict=True))
     except asyncio.CancelledError:
-        await completed(
+        await finish_before_cancel(
             _release(task.result() for task in trying if not task.cancelled() and not task.exception())
         )
         raise

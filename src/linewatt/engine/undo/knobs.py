@@ -15,7 +15,7 @@ from linewatt.network.nmstatectl import NMSTATE_KNOB as NMSTATE_KNOB
 from linewatt.network.registry import NETWORK_KNOBS as NETWORK
 from linewatt.tuning.base import Knob
 from linewatt.tuning.cpu.min_perf import MinPerf
-from linewatt.tuning.registry import KNOBS as TUNING
+from linewatt.tuning.registry import TUNING_KNOBS as TUNING
 from linewatt.tuning.steering.interrupts import Interrupts
 
 ALL_KNOBS: dict[str, Knob] = {

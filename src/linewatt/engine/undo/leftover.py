@@ -9,9 +9,9 @@ from pathlib import Path
 
 from linewatt.errors import ChangeError, JournalError
 from linewatt.hosts.base import HostSpec
-from linewatt.hosts.journal.journal import Journal, journals, look, told
+from linewatt.hosts.journal.journal import Journal, damage_text, journals, read_journal
 from linewatt.hosts.journal.lines import Content, Place
-from linewatt.tuning.setting_text import brief
+from linewatt.tuning.setting_text import brief_target
 
 FIXES = "check-"
 """how the journals of ``check --fix`` begin; those of runs begin with their time"""
@@ -39,17 +39,19 @@ def leftovers(state: Path, specs: Iterable[HostSpec]) -> Iterator[Leftover]:
     for path in journals(state):
         is_fix = path.stem.startswith(FIXES)
         try:
-            content = look(path)
+            content = read_journal(path)
             running = is_running(path)
         except FileNotFoundError:
             continue  # it ended meanwhile
         if damaged := _damaged(content, ours):
-            why = told(path, content)
+            why = damage_text(path, content)
             yield from (Leftover(path.stem, ours[place], 0, running, is_fix, why) for place in damaged)
             continue
         for spec in content.hosts.values():
             settings = [
-                f"{entry.knob} {brief(entry.target)}" for entry in content.entries if entry.host == spec.name
+                f"{entry.knob} {brief_target(entry.target)}"
+                for entry in content.entries
+                if entry.host == spec.name
             ]
             if place_of(spec) in ours and (settings or running):
                 name, first = ours[place_of(spec)], next(iter(settings), "")

@@ -14,8 +14,8 @@ from linewatt.errors import ChangeError, LinewattError
 from linewatt.hosts import batch
 from linewatt.hosts.base import Host
 from linewatt.hosts.journal.journal import Entry, Journal
-from linewatt.tuning.apply import Behind, Knobs, Outcome, look, write_and_read_back
-from linewatt.tuning.setting_text import apart, brief
+from linewatt.tuning.apply import Behind, ChangeOutcome, Knobs, look_at_settings, write_and_read_back
+from linewatt.tuning.setting_text import brief_target, settings_apart
 
 
 async def put_back_in_turn(
@@ -31,7 +31,7 @@ async def put_back_in_turn(
 
     What the next one shows is read in the batch that writes the one before it; ``last`` goes with the last.
     """
-    shown: list[Outcome] | None = None
+    shown: list[ChangeOutcome] | None = None
     for number, together in enumerate(groups, start=1):
         following = [
             (knobs[entry.knob], entry.target) for group in groups[number : number + 1] for entry in group
@@ -51,7 +51,7 @@ async def put_back(
     journal: Journal,
     *,
     force: bool = False,
-    shown: Sequence[Outcome] | None = None,
+    shown: Sequence[ChangeOutcome] | None = None,
     behind: Behind | None = None,
 ) -> list[LinewattError | None]:
     """Put settings back as they were found, unless somebody else has changed them since.
@@ -62,7 +62,7 @@ async def put_back(
     put back.
     """
     try:
-        now = shown or await look(
+        now = shown or await look_at_settings(
             host, [(knobs[entry.knob], entry.target) for entry in entries], lock=batch.SHARED
         )
         return await _put_back(host, knobs, dict(zip(entries, now, strict=True)), journal, force, behind)
@@ -78,7 +78,7 @@ def unexpected(error: Exception, entry: Entry) -> LinewattError:
     """What kept a setting from being put back, in one line that names it."""
     if isinstance(error, LinewattError):
         return error
-    what = f"{entry.knob} {brief(entry.target)}"
+    what = f"{entry.knob} {brief_target(entry.target)}"
     problem = f"{what} cannot be put back: {type(error).__name__}: {str(error)[:120]!r}"
     return ChangeError(problem, where=entry.host)
 
@@ -86,7 +86,7 @@ def unexpected(error: Exception, entry: Entry) -> LinewattError:
 async def _put_back(
     host: Host,
     knobs: Knobs,
-    shown: Mapping[Entry, Outcome],
+    shown: Mapping[Entry, ChangeOutcome],
     journal: Journal,
     force: bool,
     behind: Behind | None,
@@ -103,7 +103,7 @@ async def _put_back(
         elif written.text != entry.before:
             outcomes[entry.number] = ChangeError(
                 "{} {} reads {!r} after it was put back to {!r}; set it by hand".format(
-                    entry.knob, brief(entry.target), *apart(written.text, entry.before)
+                    entry.knob, brief_target(entry.target), *settings_apart(written.text, entry.before)
                 ),
                 where=entry.host,
             )
@@ -113,15 +113,15 @@ async def _put_back(
     return list(outcomes.values())
 
 
-def _refusal(entry: Entry, now: Outcome, force: bool) -> LinewattError | None:
+def _refusal(entry: Entry, now: ChangeOutcome, force: bool) -> LinewattError | None:
     """Why a setting that reads ``now`` is left as it is."""
     if now.text is None:
         return now.problem
     if force or entry.after is None or now.text in (entry.before, entry.after):
         return None
-    shown, before, after = apart(now.text, entry.before, entry.after)
+    shown, before, after = settings_apart(now.text, entry.before, entry.after)
     return ChangeError(
-        f"{entry.knob} {brief(entry.target)} reads {shown!r}, which linewatt did not set "
+        f"{entry.knob} {brief_target(entry.target)} reads {shown!r}, which linewatt did not set "
         f"({before!r} before, {after!r} by linewatt); left as it is, restore --force puts it back",
         where=entry.host,
     )

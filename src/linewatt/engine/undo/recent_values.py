@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from linewatt.hosts.clock import now_s
-from linewatt.tuning.apply import Outcome
+from linewatt.tuning.apply import ChangeOutcome
 
 HOLDS_S = 1.0
 """that what a host showed is taken for what it shows: others, as irqbalance and tuned, change it, too, and
@@ -24,7 +24,7 @@ class Shown:
         self.untouched = True
         """whether nothing was ever written"""
 
-    def read(self, outcomes: Mapping[Key, Outcome]) -> None:
+    def read(self, outcomes: Mapping[Key, ChangeOutcome]) -> None:
         """Remember what was read; what could not be is to be asked for again."""
         at_s = now_s()
         self._texts |= {

@@ -23,8 +23,8 @@ from linewatt.engine.undo.leftover import FIXES, is_running, place_of
 from linewatt.engine.undo.put_back import put_back_in_turn
 from linewatt.errors import ChangeError, JournalError, LinewattError
 from linewatt.hosts.base import Host, HostSpec
-from linewatt.hosts.connect import connect
-from linewatt.hosts.journal.journal import Entry, Journal, journal_path, journals, look, told
+from linewatt.hosts.connect import connect_to_host
+from linewatt.hosts.journal.journal import Entry, Journal, damage_text, journal_path, journals, read_journal
 from linewatt.hosts.journal.lines import Place
 
 _STAMP = re.compile(r"\d{8}-\d{6}")
@@ -80,7 +80,7 @@ async def undo_all(
         )
     )
     problems = tuple(problem for outcome in outcomes for problem in outcome)
-    problems += (told(journal.path, content),) if content.damage else ()
+    problems += (damage_text(journal.path, content),) if content.damage else ()
     try:
         journal.sync()
     except JournalError as error:
@@ -129,7 +129,7 @@ async def _undo_on(
     problems = []
     try:
         if host is None:
-            host = opened = await connect(spec)
+            host = opened = await connect_to_host(spec)
             held = await take(host, by.holder, by.say if by.waits else None, again=True)
             if held.note is not None:
                 by.say(held.note)
@@ -225,7 +225,7 @@ async def restore_hosts(state: Path, by: Undoer | None = None, *, force: bool = 
         except LinewattError as error:
             by.say(str(error))
             with suppress(FileNotFoundError):
-                later |= {place_of(spec): path.stem for spec in look(path).hosts.values()}
+                later |= {place_of(spec): path.stem for spec in read_journal(path).hosts.values()}
             continue
         undone, problems = await undo_all(journal, {}, by, force=force, later=later)
         if problems:

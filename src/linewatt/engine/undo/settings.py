@@ -19,13 +19,13 @@ from linewatt.engine.undo.put_back import put_back, put_back_in_turn
 from linewatt.engine.undo.recent_values import Key, Shown
 from linewatt.errors import ChangeError, HostError
 from linewatt.hosts.base import Host
-from linewatt.hosts.batch import Short
+from linewatt.hosts.batch import ShortCommand
 from linewatt.hosts.journal.journal import Entry, Journal
 from linewatt.network.description import NETWORK_KNOB as NETWORK
 from linewatt.network.knob import interfaces_with_addresses
 from linewatt.tuning import apply
 from linewatt.tuning.base import Change, Knob
-from linewatt.tuning.commands import HOST
+from linewatt.tuning.commands import HOST_TARGET
 from linewatt.tuning.cpu import min_perf, tuned
 from linewatt.tuning.steering import interrupts
 
@@ -165,7 +165,7 @@ class Settings:
         """What hosts show now, all of them at once. Raises ChangeError, the first of them."""
         return {key: outcome.text_or_raise() for key, outcome in (await self._try_read_all(keys)).items()}
 
-    async def _try_read_all(self, keys: Sequence[Key]) -> dict[Key, apply.Outcome]:
+    async def _try_read_all(self, keys: Sequence[Key]) -> dict[Key, apply.ChangeOutcome]:
         by_host: dict[str, list[Key]] = {}
         for key in keys:
             by_host.setdefault(key[0], []).append(key)
@@ -176,9 +176,9 @@ class Settings:
         self._shown.read(outcome_by_key)
         return {key: outcome_by_key[key] for key in keys}
 
-    async def _look_at(self, name: str, keys: Sequence[Key]) -> dict[Key, apply.Outcome]:
+    async def _look_at(self, name: str, keys: Sequence[Key]) -> dict[Key, apply.ChangeOutcome]:
         settings = [(self._knobs[knob], target) for _, knob, target in keys]
-        return dict(zip(keys, await apply.look(self._hosts[name], settings), strict=True))
+        return dict(zip(keys, await apply.look_at_settings(self._hosts[name], settings), strict=True))
 
     def _wanted(self, change: Change) -> str:
         return apply.wanted_setting(self._knobs[change.knob], change, self._found[_key(change)])
@@ -350,13 +350,13 @@ class Settings:
             links = self._hosts[entry.host].spec.interfaces
             yield from ((entry.host, knob, name) for name in links for knob in _BY_QUEUE)
         if entry.knob == "cpus_online" or (entry.knob, entry.wanted) == ("irqbalance", "running"):
-            yield entry.host, interrupts.NAME, HOST
+            yield entry.host, interrupts.INTERRUPTS, HOST_TARGET
         if entry.knob == "tuned":
-            yield entry.host, "sysctl", tuned.RAISED
+            yield entry.host, "sysctl", tuned.RAISED_BY_TUNED
         if entry.knob == "governor":
-            yield entry.host, "epp", HOST
+            yield entry.host, "epp", HOST_TARGET
         if entry.knob == "turbo":
-            yield entry.host, min_perf.NAME, HOST
+            yield entry.host, min_perf.MIN_PERF, HOST_TARGET
         interfaces = self._hosts[entry.host].spec.interfaces
         for name in without_lro(entry, interfaces):
             yield entry.host, "offload", f"{name} {LRO}"
@@ -428,9 +428,9 @@ def _by_host(links: Iterable[Link]) -> dict[str, frozenset[str]]:
     return {host: frozenset(host_links) for host, host_links in links_by_host.items()}
 
 
-def _look_at_links(links: Collection[str]) -> tuple[Short, ...]:
+def _look_at_links(links: Collection[str]) -> tuple[ShortCommand, ...]:
     """The question whether all of these are up now; none for none."""
-    return (Short(("bash", "-c", _WAIT_LINK, "linewatt", "0", *sorted(links))),) if links else ()
+    return (ShortCommand(("bash", "-c", _WAIT_LINK, "linewatt", "0", *sorted(links))),) if links else ()
 
 
 def _values(changes: Iterable[Change], scope: Collection[str]) -> dict[str, dict[Key, str]]:

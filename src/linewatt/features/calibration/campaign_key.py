@@ -21,7 +21,7 @@ from linewatt.foreign import STORED, read_json
 from linewatt.hosts.clock import now_s
 from linewatt.records import Document, Manifest
 from linewatt.sensors.power.base import Secret
-from linewatt.sensors.registry import POWER
+from linewatt.sensors.registry import POWER_DRIVERS
 
 SIDES: Mapping[str, str] = {"wall": "AC in", "psu-in": "AC in", "system": "AC in"}
 """scopes of one side of the power supplies; of any other each is its own"""
@@ -144,7 +144,7 @@ def _same_meter(result: Path, host: str, entry: HostEntry, source: str, now: Pow
             )
     host_record = manifest.hosts.get(host)
     address = host_record.said.get("address") if host_record is not None else None
-    if not hasattr(POWER[now.driver], "open") and address != entry.address:
+    if not hasattr(POWER_DRIVERS[now.driver], "open") and address != entry.address:
         raise InvalidInput(f"{result} is of another host: {host} was {address!r}, and is {entry.address!r}")
 
 

@@ -26,7 +26,7 @@ from linewatt.errors import HostError, InvalidInput, LinewattError
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.facts.read import Facts
 from linewatt.hosts.journal.journal import Journal, journal_path
-from linewatt.hosts.process import completed
+from linewatt.hosts.process import finish_before_cancel
 from linewatt.loads.registry import LOADS
 from linewatt.missing import Missing
 from linewatt.tuning.base import Change
@@ -70,7 +70,7 @@ async def facts_of(campaign: Campaign) -> dict[str, Facts | Missing]:
         except LinewattError as error:
             return Missing(str(error))
         finally:
-            await completed(host.close())
+            await finish_before_cancel(host.close())
 
     facts = await asyncio.gather(*map(read_host, campaign.hosts.values()))
     return dict(zip(campaign.hosts, facts, strict=True))
@@ -98,12 +98,12 @@ async def rehearse_changes(campaign: Campaign, state: Path, say: events.OnEvent)
             settings = Settings(session.hosts, ALL_KNOBS, journal)
             outcomes = [await _try_change(settings, journal, change, say) for change in changes]
         finally:
-            await completed(undo_and_tell(journal, session.hosts, session.holder, collect))
+            await finish_before_cancel(undo_and_tell(journal, session.hosts, session.holder, collect))
         now = {name: await read_facts(host, session.load) for name, host in session.hosts.items()}
         problems += differences(session.facts, now)
         return Rehearsed(tuple(outcomes), tuple(map(str, planned.places)), tuple(problems))
     finally:
-        await completed(session.close())
+        await finish_before_cancel(session.close())
 
 
 async def _try_change(settings: Settings, journal: Journal, change: Change, say: events.OnEvent) -> Outcome:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from linewatt.features.soak.ledger import CLIENT_NICS, CLIENTS, SERVER, SERVER_NICS, Figure, Ledger
-from linewatt.loads.registry import SOAKING
+from linewatt.loads.registry import SOAKING_LOADS
 
 HEADER_BYTES = 118
 SEGMENT_BYTES = 1348
@@ -220,7 +220,7 @@ def _load_bytes(book: Ledger, way: str, column: str) -> float:
     side = CLIENTS if column == CLIENT_NICS else SERVER
     outward = (way == "put") == (side == CLIENTS)
     way_key = "sent_bytes" if outward else "received_bytes"
-    return sum(book.value(f"{load}_{way_key}", side).value or 0.0 for load in SOAKING)
+    return sum(book.value(f"{load}_{way_key}", side).value or 0.0 for load in SOAKING_LOADS)
 
 
 def _packets(book: Ledger) -> Iterator[Check]:

@@ -12,7 +12,7 @@ from linewatt.campaign.feature_load import load_of_factor, planning_of
 from linewatt.errors import InvalidInput
 from linewatt.features.soak.model import BestOf
 from linewatt.hosts.facts.cpulist import format_cpulist
-from linewatt.tuning.cpu.cpus_online import ALL, NAME, switched_off
+from linewatt.tuning.cpu.cpus_online import ALL_CPUS, CPUS_ONLINE, switched_off
 
 
 def with_best(campaign: Campaign, best: BestOf) -> Campaign:
@@ -60,7 +60,7 @@ def _check(campaign: Campaign, name: str, level: str, result: str) -> None:
     if existing is not None and existing != level:
         text = f"{name}={level}, and settings have {existing}; take {name} out of settings"
         raise InvalidInput(_line(result, text))
-    for spec in campaign.hosts.values() if name == NAME and level != ALL else ():
+    for spec in campaign.hosts.values() if name == CPUS_ONLINE and level != ALL_CPUS else ():
         if not factors.setting_at_host([(name, level)], spec.name, campaign.server_host):
             continue
         if spec.lab is not None and spec.cpus:

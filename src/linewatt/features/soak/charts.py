@@ -20,7 +20,7 @@ from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec
 from linewatt.report.printing.export import when
 from linewatt.report.provenance import provenance_words as sources
-from linewatt.sensors.drops import CAUSES
+from linewatt.sensors.drops import DROP_CAUSES
 from linewatt.units import BPS_PER_GBPS, BPS_PER_MBPS, format_rate, format_seconds, format_significant
 
 MOST_POINTS = 500
@@ -112,7 +112,7 @@ def _is_whole(soak: Soak, host: str, total: Any) -> bool:
 
 def _drops(soak: Soak) -> Figure | None:
     groups: dict[str, list[str]] = {"TCP retransmits": [_RETRANSMITS]}
-    for cause in CAUSES:
+    for cause in DROP_CAUSES:
         if cause.is_drop and cause.is_packets:
             groups.setdefault(cause.layer, []).extend(cause.channels)
     series = {}

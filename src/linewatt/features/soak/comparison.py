@@ -25,10 +25,10 @@ from linewatt.analysis.comparison.single_runs import first_names
 from linewatt.declare import BOOLEAN, NUMBER, TEXT, Keys, said
 from linewatt.features.soak.job import ASKED, DOCUMENT_KEYS, Job, job_of
 from linewatt.features.soak.metrics import CLIENT_CPU, FOLLOWED, RESPONSES
-from linewatt.loads.registry import DEFAULT, LOADS
+from linewatt.loads.registry import DEFAULT_LOAD, LOADS
 from linewatt.model import Flag
 from linewatt.records import Campaign
-from linewatt.tuning.nic.offload import ABBREVIATIONS
+from linewatt.tuning.nic.offload import OFFLOAD_ABBREVIATIONS
 from linewatt.units import format_seconds
 
 CODES = ("job", "server", "network", "window", "offloads", *LOAD_CODES, "accounting")
@@ -156,7 +156,7 @@ def _features(side: Side, host: str) -> dict[str, str]:
     state_by_feature = offloads_found(side, host)
     for name, level in side.campaign.settings.items():
         short = _OF_SETTING.get(name, name.removeprefix("offload."))
-        feature = ABBREVIATIONS.get(short, short)
+        feature = OFFLOAD_ABBREVIATIONS.get(short, short)
         if feature in OFFLOADS:
             state_by_feature[feature] = str(level)
     return state_by_feature
@@ -167,7 +167,7 @@ _OF_SETTING = {"udp_gro_list": "rx-gro-list"}
 
 
 def _load(sides: Sides) -> Iterator[Obstacle]:
-    load = LOADS[sides[0].campaign.load or DEFAULT]
+    load = LOADS[sides[0].campaign.load or DEFAULT_LOAD]
     yield from options_differ(sides, load)
     tests = [test for side in sides for test in side.campaign.tests]
     if max((streams for test in tests for streams in test.streams), default=0) < 2:

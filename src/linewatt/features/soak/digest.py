@@ -21,7 +21,7 @@ from linewatt.features.soak.series import Roles, roles, track
 from linewatt.features.soak.series_steps import Counted, SeriesInfo
 from linewatt.features.soak.storage import Part
 from linewatt.features.soak.users_summary import UsersDone, users_done
-from linewatt.loads.registry import SOAKING
+from linewatt.loads.registry import SOAKING_LOADS
 from linewatt.missing import Missing
 from linewatt.model import PowerResult
 from linewatt.records import AskedTest, Event, Host, SoakTimes, UserGroup, Users
@@ -141,7 +141,9 @@ class Soak:
         """From when to when loads counted, part by part, Unix seconds."""
         spans = []
         names = {
-            series_info.number for series_info in self.series if series_info.source in ("users", *SOAKING)
+            series_info.number
+            for series_info in self.series
+            if series_info.source in ("users", *SOAKING_LOADS)
         }
         for part in self.parts:
             part_totals = [
@@ -159,7 +161,8 @@ class Soak:
     def load(self) -> str:
         """The name of the load beside the users, or that one would have."""
         return next(
-            (series_info.source for series_info in self.series if series_info.source in SOAKING), SOAKING[0]
+            (series_info.source for series_info in self.series if series_info.source in SOAKING_LOADS),
+            SOAKING_LOADS[0],
         )
 
     @property

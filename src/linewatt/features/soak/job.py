@@ -12,7 +12,7 @@ from typing import Any, Literal
 from linewatt.analysis.comparison.side import Task
 from linewatt.declare import ANYTHING, TEXT, Keys, listing, maybe, table
 from linewatt.declare import said as described
-from linewatt.loads.registry import DEFAULT, SOAKING
+from linewatt.loads.registry import DEFAULT_LOAD, SOAKING_LOADS
 from linewatt.records import Campaign, UserServer
 from linewatt.units import format_given_rate, format_percent, format_rate, format_seconds
 
@@ -72,7 +72,7 @@ class Job:
             users, clients = self.parameters.get("users", 0), sum(self.parameters.get("clients", ()))
             parts.append(f"{_count(users, 'user')} on {_count(clients, 'client')}")
             parts.append(f"server {self.server}")
-        for load in SOAKING:
+        for load in SOAKING_LOADS:
             if self.parameters.get(load):
                 parts.append(load if self.server is not None else f"{load} on {', '.join(self.hosts)}")
         return ", ".join(parts)
@@ -190,7 +190,7 @@ def _of_load(load: str) -> Iterator[Asked]:
         return lambda campaign: read(campaign) if tests(campaign) else None
 
     def tests(campaign: Campaign) -> Any:
-        return campaign.written.get("tests") if (campaign.load or DEFAULT) == load else None
+        return campaign.written.get("tests") if (campaign.load or DEFAULT_LOAD) == load else None
 
     yield Asked(load, f"tests of {load}", "job", tests, _test_text)
     yield Asked(f"{load}_pairs", f"pairs of {load}", "job", own(lambda campaign: len(campaign.pairs)))
@@ -255,7 +255,7 @@ ASKED: tuple[Asked, ...] = (
     Asked("server_folder", "folder of the server", "server", _of("users", "server", "folder")),
     Asked("server_logins", "logins the server allows", "server", _of("users", "server", "max_clients")),
     Asked("server_options", "options of vsftpd", "job", _options, ", ".join),
-    *(question for load in SOAKING for question in _of_load(load)),
+    *(question for load in SOAKING_LOADS for question in _of_load(load)),
     Asked(
         "sustained_at_bps",
         "rate from which a user is sustained",

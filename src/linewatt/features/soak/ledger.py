@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from linewatt.loads.registry import SOAKING
-from linewatt.sensors.drops import CAUSES, COUNTED_TWICE
+from linewatt.loads.registry import SOAKING_LOADS
+from linewatt.sensors.drops import COUNTED_TWICE, DROP_CAUSES
 
 CLIENTS, SERVER, CLIENT_NICS, SERVER_NICS = "clients", "server", "client_nics", "server_nics"
 COLUMNS = (CLIENTS, SERVER, CLIENT_NICS, SERVER_NICS)
@@ -91,7 +91,7 @@ def is_counted(source: str, channel: str) -> bool:
 
 NEEDED: frozenset[str] = frozenset(
     {
-        *(channel for cause in CAUSES for channel in cause.channels),
+        *(channel for cause in DROP_CAUSES for channel in cause.channels),
         *(f"nic.{way}_{what}" for way in ("rx", "tx") for what in ("bytes", "packets")),
         "nstat.TcpRetransSegs",
         "nstat.TcpExtTCPDSACKRecv",
@@ -249,7 +249,7 @@ def _bytes(book: Book) -> list[Line]:
         ]
     users = [line for line in lines if _is_there(line, (CLIENTS, SERVER))]
     return (users or [line for line in lines if _is_there(line, COLUMNS)]) + [
-        line for load in SOAKING for line in _load(book, load)
+        line for load in SOAKING_LOADS for line in _load(book, load)
     ]
 
 
@@ -366,7 +366,7 @@ def _failures(book: Book, action: str) -> list[Line]:
 
 def _drops(book: Book) -> list[Line]:
     lines = []
-    for cause in CAUSES:
+    for cause in DROP_CAUSES:
         figures = _ends(book, *cause.channels)
         if any(figure.known is not None for figure in figures.values()):
             is_drop = cause.is_drop and cause.is_packets

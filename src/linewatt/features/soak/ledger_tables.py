@@ -13,7 +13,7 @@ from itertools import groupby
 from linewatt.features.soak.digest import Interval, Soak
 from linewatt.features.soak.ledger import CLIENT_NICS, CLIENTS, COLUMNS, SERVER, SERVER_NICS, Figure, Ledger
 from linewatt.features.soak.summary import Fact
-from linewatt.loads.registry import SOAKING
+from linewatt.loads.registry import SOAKING_LOADS
 from linewatt.records import Event
 from linewatt.report.amounts import bytes_text, number_text
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, text_cells
@@ -132,7 +132,7 @@ def _first(*keys: str, of: tuple[str, ...]) -> Callable[[Ledger], float | None]:
 
 def _received(book: Ledger) -> float | None:
     """By the users; without any by the load beside them."""
-    loads = [f"{name}_received_bytes" for name in SOAKING]
+    loads = [f"{name}_received_bytes" for name in SOAKING_LOADS]
     key = next((key for key in ("get_bytes", *loads) if key in book.by_key), loads[0])
     return book.value(key, CLIENTS).value
 

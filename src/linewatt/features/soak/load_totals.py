@@ -16,7 +16,7 @@ from typing import Any
 
 from linewatt.errors import StoreError
 from linewatt.features.soak.storage import Chunk, Part
-from linewatt.loads.registry import SOAKING
+from linewatt.loads.registry import SOAKING_LOADS
 from linewatt.store.samples import warm_up_samples
 
 USERS = "users"
@@ -108,7 +108,7 @@ def _rows(query: str, paths: Sequence[Path]) -> list[tuple[Any, ...]]:
         ) from error
 
 
-_SOURCES = ", ".join(f"'{name}'" for name in (USERS, *SOAKING))
+_SOURCES = ", ".join(f"'{name}'" for name in (USERS, *SOAKING_LOADS))
 _OF_LOADS = f"source IN ({_SOURCES}) AND kind = 'counter' AND value IS NOT NULL"
 _FIRST = f"SELECT source, min(time_s) FROM read_parquet($files) WHERE {_OF_LOADS} GROUP BY source"  # noqa: S608 - text from here only
 _LAST = f"""

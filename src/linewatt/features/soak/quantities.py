@@ -21,7 +21,7 @@ from linewatt.features.soak.load_totals import CPU, MOVED, USERS, LoadTotals, lo
 from linewatt.features.soak.metrics import CLIENT_CPU, RATE, UNEXPLAINED
 from linewatt.features.soak.storage import parts, parts_gone
 from linewatt.features.soak.summary import UNREAD, energy_j, transfers
-from linewatt.loads.registry import DEFAULT
+from linewatt.loads.registry import DEFAULT_LOAD
 from linewatt.missing import Missing
 from linewatt.store.read import Result
 
@@ -150,7 +150,7 @@ def followed_run(result: Result, response: Response) -> SoakRun:
         raise StoreError("not complete")
     campaign = result.manifest.asked
     clients = campaign.users.clients if campaign.users else ()
-    load = campaign.load or DEFAULT
+    load = campaign.load or DEFAULT_LOAD
     needed = {*((name, USERS) for name in clients), *((name, load) for name in campaign.paired)}
     stored = parts(result.path)
     lacking = [f"all of {name}" for name in parts_gone(result.path)]

@@ -32,7 +32,7 @@ from linewatt.features.soak.segments import Segments
 from linewatt.features.users.soaks import users_of_soak
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.journal.journal import Journal
-from linewatt.hosts.process import completed
+from linewatt.hosts.process import finish_before_cancel
 from linewatt.store import read, samples
 from linewatt.tuning.base import Change
 
@@ -112,7 +112,7 @@ class SoakRun(Run[events.SoakEnded]):
             async with self._measuring():
                 await self._part(path, settings, left_s)
         finally:
-            await completed(self._stop())
+            await finish_before_cancel(self._stop())
         if self._unstored is not None:
             raise self._unstored
         return self._ended(path)
@@ -131,7 +131,7 @@ class SoakRun(Run[events.SoakEnded]):
             why = f"failed: {error}"
             raise
         finally:
-            await completed(self._close(folder, why))
+            await finish_before_cancel(self._close(folder, why))
 
     def _happened(self, kind: str, host: str, text: str) -> None:
         if kind == "client-lost" and self._users is not None:

@@ -19,7 +19,7 @@ from linewatt.errors import ChangeError, HostError, ParseError
 from linewatt.features.soak.plan import SoakPlan, segment_s
 from linewatt.foreign import understood
 from linewatt.hosts.clock import now_s
-from linewatt.hosts.process import completed
+from linewatt.hosts.process import finish_before_cancel
 from linewatt.loads.base import Load, LoadEnd
 from linewatt.missing import Missing
 from linewatt.model import Channel, Sample
@@ -132,7 +132,7 @@ class Segments:
                 live.release()
             runs = await asyncio.gather(*(live.collect() for live in ready))
         finally:
-            await completed(asyncio.gather(*(live.stop() for live in lives)))
+            await finish_before_cancel(asyncio.gather(*(live.stop() for live in lives)))
         failures = [why for why in outcomes if why is not None]
         for run in runs:
             failures += self._take(run)

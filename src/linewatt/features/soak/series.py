@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from linewatt.analysis.power.totals import CPU_SCOPES, SYSTEM_SCOPES
 from linewatt.features.soak.ledger import CLIENTS, NEEDED, SERVER, Ends, is_counted
 from linewatt.features.soak.series_steps import SeriesInfo
-from linewatt.loads.registry import SOAKING
+from linewatt.loads.registry import SOAKING_LOADS
 from linewatt.records import UserGroup, Users
 
 OTHERS = "others"
 _IDLE = re.compile(r"cpu\d+\.idle_ratio")
-_OF_LOADS = ("users", "server", *SOAKING)
+_OF_LOADS = ("users", "server", *SOAKING_LOADS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,9 @@ class Roles:
 def roles(users: Users | None, series: Sequence[SeriesInfo]) -> Roles:
     """From the users of the campaign; without any every host that ran a load is an end."""
     if users is None:
-        hosts = dict.fromkeys(series_info.host for series_info in series if series_info.source in SOAKING)
+        hosts = dict.fromkeys(
+            series_info.host for series_info in series if series_info.source in SOAKING_LOADS
+        )
         return Roles(Ends(tuple(hosts), None), (), has_users=False)
     return Roles(Ends(users.clients, users.server.host), tuple(users.groups), has_users=True)
 

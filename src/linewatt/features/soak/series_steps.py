@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from linewatt.features.soak.storage import Part
-from linewatt.loads.registry import SOAKING
+from linewatt.loads.registry import SOAKING_LOADS
 from linewatt.model import ChannelKind, Provenance
 from linewatt.sensors.counters import MAX_GAP_INTERVALS, WRAP_PART
 from linewatt.sensors.netcounters import SOFTNET_BITS
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
-FROM_ZERO = ("users", "server", *SOAKING)
+FROM_ZERO = ("users", "server", *SOAKING_LOADS)
 """sources whose totals begin at 0 with each part"""
-SPARSE = ("server", *SOAKING, "qdisc")
+SPARSE = ("server", *SOAKING_LOADS, "qdisc")
 """sources that may have nothing new to say for long: their silence is no gap"""
 
 _PARTIAL = 0.1

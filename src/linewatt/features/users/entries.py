@@ -19,26 +19,26 @@ from linewatt.features.users.worker.job import Discard, LoginPer, Start, ThinkKi
 from linewatt.features.users.worker.server_vsftpd import OPTIONS
 from linewatt.features.users.worker.url import parse_url
 from linewatt.hosts.addresses import is_ip
-from linewatt.sensors.power.base import text_like
+from linewatt.sensors.power.base import text_matching
 
 MAX_USERS = 100_000
 MAX_FILES = 100_000
 ONE_GROUP = "all"
 
-_Folder = text_like(
+_Folder = text_matching(
     r"/(?:[A-Za-z0-9_][A-Za-z0-9._-]{0,254}/?){0,16}",
     "must be an absolute path of letters, digits, dots, underscores and dashes",
     "/dev/shm",  # noqa: S108  an example
 )
-_ServerPart = text_like(
+_ServerPart = text_matching(
     r"[A-Za-z0-9_:][A-Za-z0-9_.:-]{0,44}", "must be an interface of the server, or its address", "eth1"
 )
-_ServerPath = text_like(
+_ServerPath = text_matching(
     r"[A-Za-z0-9_./][A-Za-z0-9_. /-]{0,254}",
     "must be a path on the server of letters, digits, . _ - and /",
     "pub/1",
 )
-_Variable = text_like(
+_Variable = text_matching(
     r"[A-Za-z_][A-Za-z0-9_]{0,63}", "must be the name of an environment variable", "FTP_PASSWORD"
 )
 

@@ -15,7 +15,7 @@ from linewatt.document import AboutKey, KeyPath
 from linewatt.errors import LinewattError
 from linewatt.features.users.entries import ServerEntry, UsersEntry, check_users, groups_of
 from linewatt.features.users.factors import PREFIX, SPREAD, START, USERS, value_of
-from linewatt.loads.registry import of_prefix
+from linewatt.loads.registry import load_of_prefix
 
 _OF_TESTS = (
     *("tests", "pairs", "directions", "instances", "streams", "rate", "search", "zerocopy", "load"),
@@ -46,7 +46,7 @@ def _of_tests(entry: CampaignFile) -> Iterator[tuple[KeyPath, str]]:
         if name in entry.model_fields_set:
             yield (name,), "is of tests between pairs, and users are the load of these trials; take it out"
     for name in entry.factors:
-        if name in (PLACEMENT_FACTOR, ZEROCOPY_FACTOR) or of_prefix(name):
+        if name in (PLACEMENT_FACTOR, ZEROCOPY_FACTOR) or load_of_prefix(name):
             text = f"is of the processes of a load; users have {PREFIX}<key>, and hosts every knob"
             yield ("factors", name), text
 

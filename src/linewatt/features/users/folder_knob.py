@@ -12,7 +12,7 @@ import re
 
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import script
+from linewatt.tuning.commands import script_command
 
 KNOB = "users_folder"
 PRESENT, ABSENT = "present", "absent"
@@ -76,7 +76,7 @@ class UsersFolder:
         return value
 
     def read(self, target: str) -> Command:
-        return script(_READ, own_folder(target))
+        return script_command(_READ, own_folder(target))
 
     def parse(self, output: str) -> str:
         shown = output.strip()
@@ -92,8 +92,8 @@ class UsersFolder:
 
     def write(self, target: str, setting: str) -> Command:
         if self.check(setting) == PRESENT:
-            return script(_MAKE, own_folder(target))
-        return script(_REMOVE, own_folder(target), CONFIGURATION)
+            return script_command(_MAKE, own_folder(target))
+        return script_command(_REMOVE, own_folder(target), CONFIGURATION)
 
 
 def own_folder(target: str) -> str:

@@ -18,8 +18,8 @@ from linewatt.errors import HostError, InvalidInput, ParseError
 from linewatt.features.users.worker.locust_commands import master_command
 from linewatt.foreign import last_line, read_json
 from linewatt.hosts.base import Ended, HostSpec, Line, Process
-from linewatt.hosts.connect import connect
-from linewatt.hosts.process import LONGER_THAN_ANY_RUN_S, bounded
+from linewatt.hosts.connect import connect_to_host
+from linewatt.hosts.process import LONGER_THAN_ANY_RUN_S, within_limit
 
 START_LIMIT_S = 60.0
 """Locust's own start is a second of CPU time, on a busy machine many"""
@@ -58,7 +58,7 @@ class MasterProcess:
             self._server = await asyncio.start_unix_server(self._call, control)
         except OSError as error:
             raise HostError(f"users: no socket at {control}: {error}; set TMPDIR to a short path") from error
-        controller = await connect(HostSpec("controller", "local", ""))
+        controller = await connect_to_host(HostSpec("controller", "local", ""))
         source = str(Path(linewatt.__file__).parents[1])
         argv = master_command(sys.executable, source, users, str(control))
         self._process = await controller.start(argv, on_line=self._take)
@@ -66,7 +66,7 @@ class MasterProcess:
         ended = asyncio.create_task(self.ended())
         try:
             waiting = asyncio.wait((called, ended), return_when=asyncio.FIRST_COMPLETED)
-            await bounded(asyncio.shield(waiting), START_LIMIT_S, "users: the Locust master to start")
+            await within_limit(asyncio.shield(waiting), START_LIMIT_S, "users: the Locust master to start")
             if ended.done():
                 raise HostError(f"users: the Locust master did not start: {last_words(ended.result())}")
         finally:

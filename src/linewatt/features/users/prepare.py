@@ -32,7 +32,7 @@ from linewatt.features.users.prepare_parcel import (
 from linewatt.features.users.prepare_scripts import Found, Python
 from linewatt.foreign import contained, last_line
 from linewatt.hosts.base import Ended, Host, HostSpec, Process
-from linewatt.hosts.connect import connect
+from linewatt.hosts.connect import connect_to_host
 
 AT_ONCE = 8
 """hosts that are prepared at once, and channels that are opened"""
@@ -155,7 +155,7 @@ async def _each(specs: Sequence[HostSpec], act: Callable[[Host], Awaitable[Prepa
         async with few:
             began_s = time.monotonic()
             try:
-                host = await connect(spec, openings)
+                host = await connect_to_host(spec, openings)
                 try:
                     return await act(host)
                 finally:

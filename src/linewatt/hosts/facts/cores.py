@@ -14,7 +14,7 @@ from linewatt.hosts.facts.cpulist import parse_cpulist
 from linewatt.hosts.facts.read import Facts
 
 CoreKind = Literal["physical core", "hardware thread", "virtual CPU"]
-WORDS: dict[CoreKind, str] = {
+CORE_WORDS: dict[CoreKind, str] = {
     "physical core": "a physical core",
     "hardware thread": "a hardware thread: two busy ones of a core do less than two cores",
     "virtual CPU": "a virtual CPU: whether the hypervisor gives it a whole core is not known",

@@ -56,7 +56,7 @@ def queue_number(name: str) -> int | None:
     return None if match is None else int(next(filter(None, match.groups())))
 
 
-def turns(names: Iterable[str]) -> dict[str, int]:
+def queue_numbers(names: Iterable[str]) -> dict[str, int]:
     """Interrupt of a queue → which queue of its direction it serves, from 0, by the order of their numbers.
 
     Both interrupts of a pair of queues have the same; a name without a number is left out.

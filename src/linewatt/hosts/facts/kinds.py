@@ -16,7 +16,7 @@ from dataclasses import dataclass
 APART = 0.8
 """Favoured cores of one kind differ by a few percent, kinds of core by a fifth and more."""
 
-FASTEST, EFFICIENT, LOW_POWER = range(3)
+FASTEST, EFFICIENT, LOW_POWER_KINDS = range(3)
 _LOW_POWER = re.compile(r"low[-_ ]?power", re.IGNORECASE)
 _EFFICIENT = re.compile(r"atom|e-?core|efficien|compact|dense|little", re.IGNORECASE)
 
@@ -39,21 +39,21 @@ def faster_kinds(kinds: Iterable[Kind]) -> dict[int, int]:
     """
     ranked: dict[int, tuple[int, int, int]] = {}
     several = tuple(kinds)
-    for rank in (FASTEST, EFFICIENT, LOW_POWER):
+    for rank in (FASTEST, EFFICIENT, LOW_POWER_KINDS):
         named = [kind for kind in several if _rank(kind.name) == rank]
         for at, able in enumerate(_by_capacity(named)):
             for step, alike in enumerate(_by_clock(able)):
                 for kind in alike:
                     ranked |= dict.fromkeys(kind.cpus, (rank, at, step))
     order = {key: place for place, key in enumerate(sorted(set(ranked.values())))}
-    fewest_faster = {LOW_POWER: LOW_POWER} if len(order) > 1 else {}
+    fewest_faster = {LOW_POWER_KINDS: LOW_POWER_KINDS} if len(order) > 1 else {}
     faster_by_cpu = {cpu: max(order[key], fewest_faster.get(key[0], 0)) for cpu, key in ranked.items()}
     return {cpu: slower for cpu, slower in faster_by_cpu.items() if slower}
 
 
 def _rank(name: str) -> int:
     if _LOW_POWER.search(name):
-        return LOW_POWER
+        return LOW_POWER_KINDS
     return EFFICIENT if _EFFICIENT.search(name) else FASTEST
 
 

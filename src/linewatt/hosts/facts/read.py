@@ -235,7 +235,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("tools", ("bash",), ("bash", "--version"), parse.first_line),
 )
 
-NAMES = frozenset(f"{fact.section}.{name}" for fact in FACTS for name in fact.names)
+FACT_NAMES = frozenset(f"{fact.section}.{name}" for fact in FACTS for name in fact.names)
 """facts as a campaign names them, beside the versions of loads"""
 
 
@@ -331,7 +331,7 @@ def further_nics(facts: Facts) -> Facts:
     return facts.get(FURTHER_NICS, {})
 
 
-def at_interface(facts: Facts, interface: str) -> Facts:
+def facts_at_interface(facts: Facts, interface: str) -> Facts:
     """Facts of a host as they are at one of its data ports."""
     nic = further_nics(facts).get(interface)
     return facts if nic is None else {**facts, "nic": nic}
@@ -349,7 +349,7 @@ class FactOfPort(NamedTuple):
     port: str | None = None
 
 
-def of_port(fact: str) -> FactOfPort:
+def fact_of_port(fact: str) -> FactOfPort:
     match = _OF_FURTHER.fullmatch(fact)
     return FactOfPort(fact) if match is None else FactOfPort(f"nic.{match[2]}", match[1])
 

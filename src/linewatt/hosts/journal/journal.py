@@ -189,7 +189,7 @@ class Journal:
         """Hosts, and the changes not yet undone, in the order they were made. Raises JournalError."""
         content = self.content()
         if content.damage:
-            raise JournalError(told(self.path, content))
+            raise JournalError(damage_text(self.path, content))
         return content.hosts, content.entries
 
     def _file_bytes(self) -> bytes:
@@ -245,7 +245,7 @@ def _is_at(handle: int, path: Path) -> bool:
         return False
 
 
-def told(path: Path, content: Content) -> str:
+def damage_text(path: Path, content: Content) -> str:
     """What is wrong with a damaged journal, and what to do about it."""
     more = len(content.damage) - 1
     others = f" (and {more} more)" if more else ""
@@ -256,7 +256,7 @@ def told(path: Path, content: Content) -> str:
     )
 
 
-def look(path: Path) -> Content:
+def read_journal(path: Path) -> Content:
     """What a journal says, without its lock. Raises JournalError, FileNotFoundError."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)

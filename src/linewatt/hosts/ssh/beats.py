@@ -96,7 +96,7 @@ class Beats:
 _BEATS: WeakKeyDictionary[asyncio.AbstractEventLoop, Beats] = WeakKeyDictionary()
 
 
-def beats() -> Beats:
+def beats_of_loop() -> Beats:
     """Those of the loop that runs."""
     loop = asyncio.get_running_loop()
     if loop not in _BEATS:

@@ -17,8 +17,8 @@ from linewatt.hosts import leash
 from linewatt.hosts.base import HostSpec, Line
 from linewatt.hosts.clock import Exchange, Offset, best_offset, now_s
 from linewatt.hosts.limits import Limits, Pace, slow_login, slow_to_answer
-from linewatt.hosts.process import LeashedHost, LeashedProcess, bounded, ignore_broken_pipe
-from linewatt.hosts.ssh.beats import beats
+from linewatt.hosts.process import LeashedHost, LeashedProcess, ignore_broken_pipe, within_limit
+from linewatt.hosts.ssh.beats import beats_of_loop
 from linewatt.hosts.ssh.library import asyncssh
 from linewatt.hosts.ssh.login import close, log_in
 
@@ -64,7 +64,7 @@ async def _read(stream: asyncssh.SSHReader[bytes]) -> bytes:
     except (asyncssh.Error, OSError):
         return b""
     finally:
-        beats().send_due()
+        beats_of_loop().send_due()
 
 
 class Wire:
@@ -142,9 +142,11 @@ class Wire:
         limit_s = self.pace.used.login_s
         try:
             awaited = f"{self._name}: its first channel after the login; {slow_login(limit_s)}"
-            self._anchor = await bounded(self.open(leash.anchor(limit_s, self._raises)), limit_s, awaited)
+            self._anchor = await within_limit(
+                self.open(leash.anchor(limit_s, self._raises)), limit_s, awaited
+            )
             await self._greet(self._anchor, limit_s)
-            beats().add(self)
+            beats_of_loop().add(self)
             for _ in range(CLOCK_READINGS):
                 if not self._unanswered:
                     self.send_beat()
@@ -158,7 +160,7 @@ class Wire:
 
     async def open(self, argv: Sequence[str]) -> Channel:
         """Raises ChannelOpenError when sshd allows no more, and is full then; asyncssh's other errors."""
-        beats().send_due()
+        beats_of_loop().send_due()
         if self.lost:
             raise HostLost(self.lost, where=self._name)
         try:
@@ -177,7 +179,7 @@ class Wire:
             self._lost = self.lost or str(error)
             self._connection.abort()
         finally:
-            beats().give_up(self)
+            beats_of_loop().give_up(self)
 
     async def _greet(self, anchor: Channel, limit_s: float) -> None:
         """See that what a command prints is what comes here. Raises HostError, which says what else came."""
@@ -253,7 +255,7 @@ class Wire:
         rest_s = max(0.0, sent_s + limit_s - now_s())
         for part_s in (rest_s, leash.GRACE_S, leash.GRACE_S):
             with suppress(WaitTimeout):
-                return await bounded(anchor.stdout.readline(), part_s, "a line")
+                return await within_limit(anchor.stdout.readline(), part_s, "a line")
         raise WaitTimeout(
             f"waited {limit_s:g} s for the answer to a heartbeat; {slow_to_answer(self._name, limit_s)}"
         )
@@ -263,7 +265,7 @@ class Wire:
         its loop, which may send them in time and yet come to no answer."""
         sent = [sent_s, *self._unanswered, answered_s]
         between_s = max(after - before for before, after in itertools.pairwise(sent))
-        return max(between_s - self.pace.used.heartbeat_s, beats().late_s(sent_s))
+        return max(between_s - self.pace.used.heartbeat_s, beats_of_loop().late_s(sent_s))
 
     async def forward(self, port: int) -> int:
         """A port of the host's 127.0.0.1 to this one of ours. Raises asyncssh's errors, OSError."""
@@ -275,7 +277,7 @@ class Wire:
         self._lost = self.lost or why
         if self._pulse:
             self._pulse.cancel()
-        beats().give_up(self)
+        beats_of_loop().give_up(self)
         await close(self._connection)
 
 
@@ -358,7 +360,7 @@ class SshHost(LeashedHost):
         if self.lost:
             raise HostLost(self.lost, where=self.spec.name)
         try:
-            return await bounded(
+            return await within_limit(
                 self._wires[0].forward(port), self.limits.login_s, f"{self.spec.name}: a forwarded port"
             )
         except asyncssh.ChannelListenError as error:

@@ -36,8 +36,8 @@ from linewatt.loads.iperf3.files import ends_of
 from linewatt.loads.iperf3.parser import (
     MAX_DURATION_S,
     MAX_STREAMS,
-    document_of,
     error_of,
+    json_after_warnings,
     load_end,
     nobody_came,
 )
@@ -156,7 +156,7 @@ class Iperf3(Load):
         if it got as far as printing intervals: half a test is no test; NobodyCame at a server that no client
         had come to.
         """
-        document = document_of(text)
+        document = json_after_warnings(text)
         if "error" in document:
             why = f"iperf3: {one_line(str(document['error'])[:MOST_SAID])}"
             raise (NobodyCame if nobody_came(document) else ParseError)(why)

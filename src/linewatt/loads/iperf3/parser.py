@@ -15,7 +15,7 @@ MAX_DURATION_S = 86_400
 MAX_STREAMS = 128
 
 
-def document_of(text: str) -> dict[str, Any]:
+def json_after_warnings(text: str) -> dict[str, Any]:
     """The JSON object in ``text``, after any warnings in front of it. Raises ParseError."""
     start = text.find("{")
     if not text.strip():

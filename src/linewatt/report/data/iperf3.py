@@ -16,7 +16,7 @@ from typing import Any
 
 from linewatt.errors import ParseError, StoreError
 from linewatt.loads.iperf3 import LOAD
-from linewatt.loads.iperf3.parser import document_of
+from linewatt.loads.iperf3.parser import json_after_warnings
 from linewatt.model import Trial, Window, is_request_response, is_tcp
 from linewatt.sizes import datagram_bytes
 from linewatt.store import raw
@@ -82,7 +82,7 @@ def _clients(result: Result, trial: Trial) -> list[dict[str, Any]]:
         if name not in files:
             return []
         try:
-            document = document_of(files[name])
+            document = json_after_warnings(files[name])
         except ParseError as error:
             raise StoreError(f"{result.path}: trial {trial.number}: {name}: {error}") from error
         if not _has_shape(document):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from linewatt.hosts.limits import NAMES
+from linewatt.hosts.limits import LIMIT_NAMES
 from linewatt.records import Connection
 
 TITLE = "Slow hosts"
@@ -20,7 +20,7 @@ def connection_text(connection: Connection) -> str:
     """The slowest answer of a host, then each limit with where it is from."""
     limits = [
         _limit_text(connection, limit)
-        for limit in NAMES
+        for limit in LIMIT_NAMES
         if limit in (*connection.stated, *connection.learned)
     ]
     parts = [f"slowest answer to a heartbeat {connection.slowest_answer_s:.3g} s"]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from linewatt.analysis.comparison.differences import CONNECTION, HIDDEN, IDENTITY, is_secret, leaves_of
 from linewatt.errors import InvalidInput
-from linewatt.hosts.facts.cores import WORDS as CORE_WORDS
+from linewatt.hosts.facts.cores import CORE_WORDS as CORE_WORDS
 from linewatt.hosts.facts.cores import CoreKind, core_is
 from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
 from linewatt.hosts.facts.read import NOT_KNOWN, Facts

@@ -48,7 +48,7 @@ PowerScope = Literal[
 ]
 
 
-def text_like(pattern: str, expectation: str, example: str) -> Any:
+def text_matching(pattern: str, expectation: str, example: str) -> Any:
     """A type for text that matches ``pattern`` from end to end; the schema shows the same pattern."""
     compiled = re.compile(pattern, re.ASCII)
 
@@ -61,7 +61,7 @@ def text_like(pattern: str, expectation: str, example: str) -> Any:
     return Annotated[str, AfterValidator(check), shown]
 
 
-FilePath = text_like(
+FilePath = text_matching(
     r"(?![-\s])[^\x00-\x1f\x7f-\x9f\u2028\u2029\x22'`$;&|<>*?\\]{1,1024}",
     "must be a path without quotes, $ and other shell characters, and no dash first",
     "~/.ssh/id_ed25519",
@@ -74,7 +74,7 @@ NetworkAddress = Annotated[
         json_schema_extra={"pattern": "^(?:[A-Za-z0-9_:][A-Za-z0-9_.:-]{0,252})$"},
     ),
 ]
-Account = text_like(
+Account = text_matching(
     r"[A-Za-z0-9_][A-Za-z0-9 ._@\\+-]{0,63}",
     "must be a user of the device: letters, digits, dots, underscores, dashes, + and @",
     "admin",

@@ -10,7 +10,7 @@ from linewatt.findings.meters import FEWEST_SAMPLES, LATE_S, LEAST_SEEN_RATIO
 
 POLL_LIMITED = 1.6
 """A refresh that is not longer than this many readings cannot be told from one at every reading."""
-TOO_SHORT = "is too short for this meter"
+TOO_SHORT_WORDS = "is too short for this meter"
 SETTLED_AVERAGES = 1.5
 """An exponential response has settled to 95 % after so many times the moving average that is as old."""
 T_95 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13)
@@ -63,7 +63,7 @@ class Dynamics:
         )
 
 
-def declared(refresh_s: float | None, averaging_s: float | None) -> Dynamics:
+def declared_dynamics(refresh_s: float | None, averaging_s: float | None) -> Dynamics:
     """What a campaign file says of a meter."""
     if averaging_s is None:
         return Dynamics(refresh_s=refresh_s)
@@ -75,7 +75,7 @@ def _slower(first_s: float | None, second_s: float | None) -> float | None:
     return max(stated, default=None)
 
 
-def too_short(
+def why_too_short(
     window_s: float, cut_s: float, dynamics: Dynamics, read_every_s: float, fewest: int = FEWEST_SAMPLES
 ) -> str | None:
     """Why a window gives no number with a meter that misses ``cut_s`` of it, and the length that would do."""
@@ -91,9 +91,9 @@ def too_short(
         parts.append(f"it is {dynamics.delay_s:.3g} s late")
     elif cut_s and not dynamics.averaging_s:
         parts.append(f"shows a load only {cut_s:.3g} s into the window")
-    what = ", ".join(parts)
     return (
-        f"the window of {window_s:g} s {TOO_SHORT} ({what}); window.seconds: {math.ceil(needed_s)} would do"
+        f"the window of {window_s:g} s {TOO_SHORT_WORDS} ({', '.join(parts)}); "
+        f"window.seconds: {math.ceil(needed_s)} would do"
     )
 
 

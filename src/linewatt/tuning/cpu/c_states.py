@@ -12,7 +12,7 @@ import re
 
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import script, whole_host
+from linewatt.tuning.commands import script_command, whole_host
 from linewatt.tuning.cpu.percpu import format_values, parse_values
 from linewatt.tuning.setting_text import choices
 
@@ -62,7 +62,7 @@ class CStates:
 
     def read(self, target: str) -> Command:
         whole_host(target)
-        return script(_READ)
+        return script_command(_READ)
 
     def parse(self, output: str) -> str:
         states: States = {}
@@ -99,7 +99,7 @@ class CStates:
             for (number, _), cpus in _states(setting).items()
             for cpu, state in cpus.items()
         ]
-        return script(_WRITE, stdin="".join(lines))
+        return script_command(_WRITE, stdin="".join(lines))
 
 
 def _text(states: States) -> str:

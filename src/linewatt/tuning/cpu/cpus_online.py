@@ -15,11 +15,11 @@ from collections.abc import Iterable
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import script, whole_host
+from linewatt.tuning.commands import script_command, whole_host
 from linewatt.tuning.cpu.percpu import format_values, parse_values
 
-NAME = "cpus_online"
-ALL = "all"
+CPUS_ONLINE = "cpus_online"
+ALL_CPUS = "all"
 
 _READ = """cd /sys/devices/system/cpu || exit 1
 for cpu in cpu[0-9]*; do
@@ -43,7 +43,7 @@ _STATES = {"0": "off", "1": "on", "always": "always"}
 class CpusOnline:
     """The canonical text is ``always@0 off@4-7 on@1-3``; CPUs that are ``always`` online have no switch."""
 
-    name = NAME
+    name = CPUS_ONLINE
     about = "CPUs that are online"
     targets = "`host`"
     values = "CPU list with CPU 0, such as `0-3`; `all`"
@@ -52,8 +52,8 @@ class CpusOnline:
 
     def check(self, value: str) -> str:
         text = value.strip()
-        if text.lower() == ALL:
-            return ALL
+        if text.lower() == ALL_CPUS:
+            return ALL_CPUS
         cpus = parse_cpulist(text)
         if 0 not in cpus:
             correction = f"0-{cpus[0] - 1}" if len(cpus) == 1 and cpus[0] > 1 else f"0,{text}"
@@ -64,7 +64,7 @@ class CpusOnline:
 
     def read(self, target: str) -> Command:
         whole_host(target)
-        return script(_READ)
+        return script_command(_READ)
 
     def parse(self, output: str) -> str:
         states = {}
@@ -79,7 +79,7 @@ class CpusOnline:
 
     def wanted(self, before: str, value: str) -> str:
         states, setting = parse_values(before), self.check(value)
-        cpus = set(states) if setting == ALL else set(parse_cpulist(setting))
+        cpus = set(states) if setting == ALL_CPUS else set(parse_cpulist(setting))
         if absent := cpus - states.keys():
             raise ChangeError(
                 f"there is no CPU {format_cpulist(absent)}; the host has {format_cpulist(states)}"
@@ -101,12 +101,12 @@ class CpusOnline:
         states = parse_values(setting)
         switched = sorted((cpu for cpu in states if states[cpu] != "always"), key=lambda cpu: states[cpu])
         lines = [f"cpu{cpu}={int(states[cpu] == 'on')}\n" for cpu in reversed(switched)]
-        return script(_WRITE, stdin="".join(lines))
+        return script_command(_WRITE, stdin="".join(lines))
 
 
 def switched_off(level: str, needed: Iterable[int]) -> tuple[int, ...]:
     """Those of ``needed`` that a checked value switches off."""
-    return () if level == ALL else tuple(sorted({*needed} - {*parse_cpulist(level)}))
+    return () if level == ALL_CPUS else tuple(sorted({*needed} - {*parse_cpulist(level)}))
 
 
 LISTED_KNOB = CpusOnline()

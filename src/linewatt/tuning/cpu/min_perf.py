@@ -12,9 +12,9 @@ import re
 
 from linewatt.errors import ChangeError, ParseError
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import script, whole_host
+from linewatt.tuning.commands import script_command, whole_host
 
-NAME = "min_perf_pct"
+MIN_PERF = "min_perf_pct"
 
 _READ = """cd /sys/devices/system/cpu/intel_pstate 2>/dev/null && read -r percent 2>/dev/null <min_perf_pct ||
   { echo "there is no intel_pstate/min_perf_pct: another driver or mode" >&2; exit 1; }
@@ -30,11 +30,11 @@ _PERCENT = re.compile(r"\d{1,3}", re.ASCII)
 class MinPerf:
     """The canonical text is the percentage of the highest performance, ``100``."""
 
-    name = NAME
+    name = MIN_PERF
 
     def read(self, target: str) -> Command:
         whole_host(target)
-        return script(_READ)
+        return script_command(_READ)
 
     def parse(self, output: str) -> str:
         return _checked(output.strip())
@@ -44,7 +44,7 @@ class MinPerf:
 
     def write(self, target: str, setting: str) -> Command:
         whole_host(target)
-        return script(_WRITE, _checked(setting))
+        return script_command(_WRITE, _checked(setting))
 
 
 def _checked(text: str) -> str:

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 
 from linewatt.errors import ChangeError, ParseError
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import script, whole_host
+from linewatt.tuning.commands import script_command, whole_host
 from linewatt.tuning.cpu.percpu import format_values, parse_values
 from linewatt.tuning.setting_text import choices
 
@@ -52,7 +52,7 @@ class PolicyText(ABC):
 
     def read(self, target: str) -> Command:
         whole_host(target)
-        return script(_READ, self.file, self.available)
+        return script_command(_READ, self.file, self.available)
 
     def parse(self, output: str) -> str:
         lines = output.splitlines()
@@ -74,4 +74,4 @@ class PolicyText(ABC):
         whole_host(target)
         values = parse_values(setting.partition(_OF)[0])
         lines = "".join(f"policy{cpu}={values[cpu]}\n" for cpu in sorted(values))
-        return script(_WRITE, self.file, stdin=lines)
+        return script_command(_WRITE, self.file, stdin=lines)

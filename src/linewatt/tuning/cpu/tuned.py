@@ -11,7 +11,7 @@ import re
 
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import script, whole_host
+from linewatt.tuning.commands import script_command, whole_host
 
 # tuned-adm ends with 1 or 2 where no profile is active, and says so; with root's path for /usr/sbin
 _READ = """PATH=$PATH:/usr/sbin:/sbin; export LC_ALL=C
@@ -29,7 +29,7 @@ esac"""
 
 _ACTIVE = re.compile(r"^Current active profile: (.+)$", re.MULTILINE)
 _MODE = re.compile(r"^mode: (\w*)$", re.MULTILINE)
-RAISED = "vm.min_free_kbytes"
+RAISED_BY_TUNED = "vm.min_free_kbytes"
 """The kernel raises it when transparent huge pages go on again, as profiles have them, and never lowers it
 (mm/khugepaged.c, set_recommended_min_free_kbytes)."""
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
@@ -56,7 +56,7 @@ class Tuned:
 
     def read(self, target: str) -> Command:
         whole_host(target)
-        return script(_READ)
+        return script_command(_READ)
 
     def parse(self, output: str) -> str:
         if _STOPPED.search(output):
@@ -78,10 +78,10 @@ class Tuned:
         whole_host(target)
         names, _, mode = setting.partition(" ")
         if setting == "off" or mode == "auto":
-            return script(_WRITE, mode or "off")
+            return script_command(_WRITE, mode or "off")
         if mode != "manual":
             raise ChangeError(f"{setting!r} is no profile with its mode; TuneD knows auto and manual")
-        return script(_WRITE, "profile", *names.split("+"))
+        return script_command(_WRITE, "profile", *names.split("+"))
 
 
 LISTED_KNOB = Tuned()

@@ -11,7 +11,7 @@ import re
 
 from linewatt.errors import ParseError
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import script, whole_host
+from linewatt.tuning.commands import script_command, whole_host
 from linewatt.tuning.setting_text import switch
 
 _READ = """cd /sys/devices/system/cpu || exit 1
@@ -42,7 +42,7 @@ class Turbo:
 
     def read(self, target: str) -> Command:
         whole_host(target)
-        return script(_READ)
+        return script_command(_READ)
 
     def parse(self, output: str) -> str:
         return "=".join(_state(output.strip()))
@@ -53,7 +53,7 @@ class Turbo:
 
     def write(self, target: str, setting: str) -> Command:
         whole_host(target)
-        return script(_WRITE, *_state(setting))
+        return script_command(_WRITE, *_state(setting))
 
 
 def _state(text: str) -> tuple[str, str]:

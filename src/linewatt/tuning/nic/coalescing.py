@@ -15,7 +15,7 @@ import re
 
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import interface, script, tool
+from linewatt.tuning.commands import checked_interface, script_command, tool_command
 from linewatt.tuning.setting_text import asked, choices, format_words, parse_words, switch, whole
 
 _SWITCHES = ("adaptive-rx", "adaptive-tx", "cqe-mode-rx", "cqe-mode-tx")
@@ -65,7 +65,7 @@ class Coalescing:
         return format_words(_options(value))
 
     def read(self, target: str) -> Command:
-        return tool("ethtool", "-c", interface(target))
+        return tool_command("ethtool", "-c", checked_interface(target))
 
     def parse(self, output: str) -> str:
         settings: dict[str, str] = {}
@@ -94,7 +94,7 @@ class Coalescing:
 
     def write(self, target: str, setting: str) -> Command:
         words = (word for pair in parse_words(setting).items() for word in pair)
-        return script(_WRITE, interface(target), *words)
+        return script_command(_WRITE, checked_interface(target), *words)
 
 
 def _options(value: str) -> dict[str, str]:

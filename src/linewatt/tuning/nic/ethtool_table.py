@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import interface, tool
+from linewatt.tuning.commands import checked_interface, tool_command
 from linewatt.tuning.setting_text import asked, choices, format_words, parse_words, whole
 
 _LINE = re.compile(r"([A-Za-z][A-Za-z ]*):\s*(\d+)", re.ASCII)
@@ -104,7 +104,7 @@ class TableKnob:
         return numbers
 
     def read(self, target: str) -> Command:
-        return tool("ethtool", f"-{self.letter}", interface(target))
+        return tool_command("ethtool", f"-{self.letter}", checked_interface(target))
 
     def parse(self, output: str) -> str:
         return format_table(parse_table(output, self.options))
@@ -114,4 +114,4 @@ class TableKnob:
 
     def write(self, target: str, setting: str) -> Command:
         words = (word for option, (now, _) in read_table(setting).items() for word in (option, str(now)))
-        return tool("ethtool", f"-{self.letter.upper()}", interface(target), *words)
+        return tool_command("ethtool", f"-{self.letter.upper()}", checked_interface(target), *words)

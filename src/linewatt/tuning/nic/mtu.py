@@ -14,7 +14,7 @@ import re
 
 from linewatt.errors import ChangeError, ParseError
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import interface, script, tool
+from linewatt.tuning.commands import checked_interface, script_command, tool_command
 from linewatt.tuning.setting_text import whole
 
 IPV4_MINIMUM = 68
@@ -53,7 +53,7 @@ class Mtu:
         return str(whole(value.strip(), IPV4_MINIMUM, MAXIMUM))
 
     def read(self, target: str) -> Command:
-        return tool("ip", "-d", "link", "show", "dev", interface(target))
+        return tool_command("ip", "-d", "link", "show", "dev", checked_interface(target))
 
     def parse(self, output: str) -> str:
         mtu, bounds = _MTU.search(output), _BOUNDS.search(output)
@@ -75,7 +75,7 @@ class Mtu:
 
     def write(self, target: str, setting: str) -> Command:
         mtu = _parts(setting)[0]
-        return script(_WRITE, interface(target), str(mtu))
+        return script_command(_WRITE, checked_interface(target), str(mtu))
 
 
 def _parts(setting: str) -> tuple[int, int | None, int | None]:

@@ -18,7 +18,7 @@ from typing import Any
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.foreign import read_json
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import interface, script
+from linewatt.tuning.commands import checked_interface, script_command
 from linewatt.tuning.setting_text import whole
 
 NONE = "none"
@@ -109,7 +109,7 @@ class Netem:
         )
 
     def read(self, target: str) -> Command:
-        return script(_READ, interface(target))
+        return script_command(_READ, checked_interface(target))
 
     def parse(self, output: str) -> str:
         default, _, shown = output.partition("\n")
@@ -153,7 +153,7 @@ class Netem:
         kind = setting.partition(" ")[0]
         if kind == "other":
             raise ChangeError("a queueing discipline of somebody else is not made by linewatt")
-        return script(_WRITE, interface(target), *(() if kind == NONE else setting.split()))
+        return script_command(_WRITE, checked_interface(target), *(() if kind == NONE else setting.split()))
 
 
 def _delay(text: str) -> str:

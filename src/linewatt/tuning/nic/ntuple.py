@@ -13,7 +13,7 @@ import re
 
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import interface, script, tool
+from linewatt.tuning.commands import checked_interface, script_command, tool_command
 
 # $1: interface, $2: ids to keep, with commas around; then rules "PROTOCOL PORT QUEUE ID"
 _WRITE = """PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
@@ -68,7 +68,7 @@ class Ntuple:
         )
 
     def read(self, target: str) -> Command:
-        return tool("ethtool", "-n", interface(target))
+        return tool_command("ethtool", "-n", checked_interface(target))
 
     def parse(self, output: str) -> str:
         total = _COUNT.search(output)
@@ -102,7 +102,7 @@ class Ntuple:
         lines = [
             f"{rule[0]} {rule[1]} {rule[2]} {number}" for number, rule in rules.items() if rule is not None
         ]
-        return script(_WRITE, interface(target), keep, *lines)
+        return script_command(_WRITE, checked_interface(target), keep, *lines)
 
 
 def _rule(text: str) -> tuple[str, int, int] | None:

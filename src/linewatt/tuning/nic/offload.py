@@ -13,7 +13,7 @@ import re
 
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import interface, script
+from linewatt.tuning.commands import checked_interface, script_command
 from linewatt.tuning.setting_text import choices, format_words, parse_words, switch
 
 # $1: interface, $2: feature. What is asked for stands before what ethtool says
@@ -29,7 +29,7 @@ status=$?
 echo "a feature that it needs may be off or not there, which ethtool -k $1 shows" >&2
 exit $status"""
 
-ABBREVIATIONS = {
+OFFLOAD_ABBREVIATIONS = {
     "rx": "rx-checksumming",
     "tx": "tx-checksumming",
     "sg": "scatter-gather",
@@ -45,7 +45,7 @@ ABBREVIATIONS = {
 }
 """what ethtool abbreviates, as it shows it"""
 
-_SHORT = {name: short for short, name in ABBREVIATIONS.items()}
+_SHORT = {name: short for short, name in OFFLOAD_ABBREVIATIONS.items()}
 _KERNEL = {
     "rx-checksum": "rx-checksumming",
     "tx-generic-segmentation": "generic-segmentation-offload",
@@ -80,7 +80,7 @@ class Offload:
         return switch(value)
 
     def read(self, target: str) -> Command:
-        return script(_READ, *_parts(target))
+        return script_command(_READ, *_parts(target))
 
     def parse(self, output: str) -> str:
         head, _, table = output.partition("\n")
@@ -88,11 +88,13 @@ class Offload:
         lines = [match for line in table.splitlines() if (match := _LINE.fullmatch(line))]
         if feature == head or not lines:
             raise ParseError(f"ethtool shows no features in {output[:80]!r}")
-        shown = _KERNEL.get(feature, ABBREVIATIONS.get(feature, feature))
+        shown = _KERNEL.get(feature, OFFLOAD_ABBREVIATIONS.get(feature, feature))
         rows = [(match[2], match[3] + (match[4] or "").strip(), bool(match[1])) for match in lines]
         names = [name for name, _, _ in rows]
         if shown not in names:
-            raise ParseError(f"there is no feature {feature!r}; {choices([*ABBREVIATIONS, *names], feature)}")
+            raise ParseError(
+                f"there is no feature {feature!r}; {choices([*OFFLOAD_ABBREVIATIONS, *names], feature)}"
+            )
         at = names.index(shown)
         parts = {}
         for name, state, indented in rows[at + 1 :]:
@@ -115,7 +117,7 @@ class Offload:
     def write(self, target: str, setting: str) -> Command:
         states = {part: now for part, now in parse_words(setting).items() if not now.endswith(_FIXED)}
         words = (word for pair in states.items() for word in pair)
-        return script(_WRITE, _parts(target)[0], *words)
+        return script_command(_WRITE, _parts(target)[0], *words)
 
 
 def _parts(target: str) -> tuple[str, str]:
@@ -123,7 +125,7 @@ def _parts(target: str) -> tuple[str, str]:
     device, _, feature = target.partition(" ")
     if not _NAME.fullmatch(feature):
         raise ChangeError(f"{target!r} is no interface and feature; write it like 'eth0 gro'")
-    return interface(device), feature
+    return checked_interface(device), feature
 
 
 def feature_named(text: str) -> str:

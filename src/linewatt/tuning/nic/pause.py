@@ -11,7 +11,7 @@ import re
 
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import interface, tool
+from linewatt.tuning.commands import checked_interface, tool_command
 from linewatt.tuning.setting_text import asked, choices, format_words, parse_words, switch
 
 _OPTIONS = {"Autonegotiate": "autoneg", "RX": "rx", "TX": "tx"}
@@ -32,7 +32,7 @@ class Pause:
         return format_words(_switches(value))
 
     def read(self, target: str) -> Command:
-        return tool("ethtool", "-a", interface(target))
+        return tool_command("ethtool", "-a", checked_interface(target))
 
     def parse(self, output: str) -> str:
         matches = (_LINE.fullmatch(line.strip()) for line in output.splitlines())
@@ -53,7 +53,7 @@ class Pause:
 
     def write(self, target: str, setting: str) -> Command:
         words = (word for pair in parse_words(setting).items() for word in pair)
-        return tool("ethtool", "-A", interface(target), *words)
+        return tool_command("ethtool", "-A", checked_interface(target), *words)
 
 
 def _switches(value: str) -> dict[str, str]:

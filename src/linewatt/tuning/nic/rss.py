@@ -17,7 +17,7 @@ from itertools import accumulate, pairwise
 
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import interface, script, tool
+from linewatt.tuning.commands import checked_interface, script_command, tool_command
 from linewatt.tuning.setting_text import whole
 
 MOST_QUEUES = 4096
@@ -71,7 +71,7 @@ class Rss:
         return f"{queues} from {first}" if first else str(queues)
 
     def read(self, target: str) -> Command:
-        return tool("ethtool", "-x", interface(target))
+        return tool_command("ethtool", "-x", checked_interface(target))
 
     def parse(self, output: str) -> str:
         head = _HEAD.search(output)
@@ -109,9 +109,9 @@ class Rss:
         if match is None or setting.startswith("other"):
             raise ChangeError(f"{setting!r} is no indirection table that ethtool can write")
         if match["weights"]:
-            return script(_WRITE, interface(target), "weight", *match["weights"].split())
+            return script_command(_WRITE, checked_interface(target), "weight", *match["weights"].split())
         start = ("start", match["first"]) if match["first"] else ()
-        return script(_WRITE, interface(target), "equal", match["queues"], *start)
+        return script_command(_WRITE, checked_interface(target), "equal", match["queues"], *start)
 
 
 def _parse_request(value: str) -> tuple[int, int, Table]:

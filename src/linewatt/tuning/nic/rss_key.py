@@ -13,7 +13,7 @@ import re
 
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import interface, tool
+from linewatt.tuning.commands import checked_interface, tool_command
 
 SYMMETRIC = "symmetric"
 _PAIR = "6d:5a"
@@ -40,7 +40,7 @@ class RssKey:
         return key
 
     def read(self, target: str) -> Command:
-        return tool("ethtool", "-x", interface(target))
+        return tool_command("ethtool", "-x", checked_interface(target))
 
     def parse(self, output: str) -> str:
         key = output.partition(_HEAD)[2].partition("\n")[0].strip()
@@ -57,7 +57,7 @@ class RssKey:
         return key
 
     def write(self, target: str, setting: str) -> Command:
-        return tool("ethtool", "-X", interface(target), "hkey", setting)
+        return tool_command("ethtool", "-X", checked_interface(target), "hkey", setting)
 
 
 LISTED_KNOB = RssKey()

@@ -11,7 +11,7 @@ import re
 
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import interface, tool
+from linewatt.tuning.commands import checked_interface, tool_command
 from linewatt.tuning.setting_text import choices
 
 FLOWS = ("tcp4", "udp4", "tcp6", "udp6")
@@ -52,7 +52,7 @@ class RxFlowHash:
 
     def read(self, target: str) -> Command:
         device, flow = _parts(target)
-        return tool("ethtool", "-n", device, "rx-flow-hash", flow)
+        return tool_command("ethtool", "-n", device, "rx-flow-hash", flow)
 
     def parse(self, output: str) -> str:
         head = _HEAD.search(output)
@@ -73,7 +73,7 @@ class RxFlowHash:
 
     def write(self, target: str, setting: str) -> Command:
         device, flow = _parts(target)
-        return tool("ethtool", "-N", device, "rx-flow-hash", flow, setting)
+        return tool_command("ethtool", "-N", device, "rx-flow-hash", flow, setting)
 
 
 def _parts(target: str) -> tuple[str, str]:
@@ -81,7 +81,7 @@ def _parts(target: str) -> tuple[str, str]:
     device, _, flow = target.partition(" ")
     if flow not in FLOWS:
         raise ChangeError(f"{target!r} is no interface with a kind of flow; {choices(FLOWS, flow)}")
-    return interface(device), flow
+    return checked_interface(device), flow
 
 
 LISTED_KNOB = RxFlowHash()

@@ -13,10 +13,10 @@ import re
 from linewatt.errors import ChangeError, ParseError
 from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import script, whole_host
+from linewatt.tuning.commands import script_command, whole_host
 from linewatt.tuning.setting_text import parse_words
 
-NAME = "interrupts"
+INTERRUPTS = "interrupts"
 NONE = "none"
 
 # "present CPUS", then a line "NUMBER CPUS NAME" for each interrupt
@@ -74,11 +74,11 @@ _IRQ = re.compile(r"(\d+) ([\d,-]+) (\S+)", re.ASCII)
 class Interrupts:
     """The canonical text is ``nvme0q0=0-3 virtio0-requests=3``, or ``none`` where each may go everywhere."""
 
-    name = NAME
+    name = INTERRUPTS
 
     def read(self, target: str) -> Command:
         whole_host(target)
-        return script(_READ)
+        return script_command(_READ)
 
     def parse(self, output: str) -> str:
         head, _, lines_text = output.partition("\n")
@@ -101,6 +101,6 @@ class Interrupts:
         whole_host(target)
         words = {} if setting == NONE else parse_words(setting)
         lines = "".join(f"{name}={cpus}\n" for name, cpus in words.items())
-        return script(
+        return script_command(
             _WRITE, stdin=lines or "\n"
         )  # awk takes its second file for the first after an empty one

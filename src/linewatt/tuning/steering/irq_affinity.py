@@ -17,9 +17,9 @@ import re
 
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
-from linewatt.hosts.facts.interrupts import names_of_queues, turns
+from linewatt.hosts.facts.interrupts import names_of_queues, queue_numbers
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import interface, script
+from linewatt.tuning.commands import checked_interface, script_command
 from linewatt.tuning.setting_text import parse_words
 
 # $1: interface. What names its device
@@ -88,7 +88,7 @@ class IrqAffinity:
         return format_cpulist(cpus)
 
     def read(self, target: str) -> Command:
-        return script(_READ, interface(target))
+        return script_command(_READ, checked_interface(target))
 
     def parse(self, output: str) -> str:
         head = dict(line.split(" ", 1) for line in output.splitlines()[:2] if " " in line)
@@ -117,15 +117,15 @@ class IrqAffinity:
         """Both interrupts of a pair of queues go to one CPU, where a device has two a pair."""
         cpus = parse_cpulist(self.check(value))
         names = list(parse_words(before))
-        turn_of = turns(names)
+        turn_of = queue_numbers(names)
         if len(turn_of) < len(names):
             turn_of = {name: turn for turn, name in enumerate(names)}
         return " ".join(f"{name}={cpus[turn_of[name] % len(cpus)]}" for name in names)
 
     def write(self, target: str, setting: str) -> Command:
-        interface(target)
+        checked_interface(target)
         lines = (f"{name}={cpus}\n" for name, cpus in parse_words(setting).items())
-        return script(_WRITE, target, stdin="".join(lines))
+        return script_command(_WRITE, target, stdin="".join(lines))
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

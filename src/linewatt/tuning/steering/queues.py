@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from linewatt.errors import ParseError
 from linewatt.hosts.facts.cpulist import cpu_mask, format_cpulist, parse_cpulist
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import interface, script
+from linewatt.tuning.commands import checked_interface, script_command
 
 # $1: interface, $2: rx or tx, $3: file. One line a queue
 _READ = """cd "/sys/class/net/$1/queues" 2>/dev/null || { echo "there is no interface $1" >&2; exit 1; }
@@ -42,12 +42,12 @@ Settings = dict[tuple[str, int], int]
 
 
 def read_queues(target: str, direction: str, file: str) -> Command:
-    return script(_READ, interface(target), direction, file)
+    return script_command(_READ, checked_interface(target), direction, file)
 
 
 def write_queues(target: str, file: str, texts: Mapping[tuple[str, int], str]) -> Command:
     pairs = (f"{direction}-{number}={text}" for (direction, number), text in sorted(texts.items()))
-    return script(_WRITE, interface(target), file, *pairs)
+    return script_command(_WRITE, checked_interface(target), file, *pairs)
 
 
 def parse_queues(text: str, direction: str, base: int = 16) -> Settings:

@@ -39,7 +39,7 @@ from linewatt.features.users.worker.server_vsftpd import OPTIONS
 from linewatt.findings import kind_of
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset
-from linewatt.loads.registry import DEFAULT, LOADS
+from linewatt.loads.registry import DEFAULT_LOAD, LOADS
 from linewatt.model import Case, Trial, Window, group_of
 from linewatt.report.comparison.remarks import names_of_cases
 
@@ -331,7 +331,7 @@ def test_a_client_that_was_silent_for_a_while_leaves_no_throughput() -> None:
 
 def test_a_trial_of_users_is_measured_kept_and_made_again(tmp_path: Path) -> None:
     run = run_of(*WHOLE)
-    found = measure(run, {}, SETUP, LOADS[DEFAULT], 0.1)
+    found = measure(run, {}, SETUP, LOADS[DEFAULT_LOAD], 0.1)
     assert found.trial.status == "done", found.trial.reason
     assert found.trial.throughput_bps == pytest.approx(12e6)
     assert found.trial.offered_bps is None
@@ -342,8 +342,8 @@ def test_a_trial_of_users_is_measured_kept_and_made_again(tmp_path: Path) -> Non
     assert "the server's sessions" in found.trial.receiver.reasons["foreign_cores"]
     assert found.trial.sender.reasons["foreign_cores"] == "no mpstat readings"
     assert {one.source for one in found.series} == {"users"}
-    again = run_record.read(found.raw[run_record.NAME], found.raw, SETUP.hosts, LOADS[DEFAULT])
-    assert measure(again.run, {}, again.setup, LOADS[DEFAULT], again.overhead_s).trial == found.trial
+    again = run_record.read(found.raw[run_record.NAME], found.raw, SETUP.hosts, LOADS[DEFAULT_LOAD])
+    assert measure(again.run, {}, again.setup, LOADS[DEFAULT_LOAD], again.overhead_s).trial == found.trial
 
 
 @pytest.mark.parametrize(
@@ -361,7 +361,7 @@ def test_a_trial_of_users_is_measured_kept_and_made_again(tmp_path: Path) -> Non
 def test_a_trial_in_which_users_could_not_work_has_failed_with_its_reason(
     reports: tuple[UsersReport, ...], fields: dict[str, Any], reason: str
 ) -> None:
-    trial = measure(run_of(*reports, **fields), {}, SETUP, LOADS[DEFAULT], 0.1).trial
+    trial = measure(run_of(*reports, **fields), {}, SETUP, LOADS[DEFAULT_LOAD], 0.1).trial
     assert trial.status == "failed"
     assert reason in str(trial.reason)
 
@@ -382,7 +382,7 @@ def test_each_of_several_clients_has_its_part_and_its_cpu_and_the_server_is_of_a
     hosts = {name: HostSpec(name, "192.0.2.1", "eth0") for name in case.hosts}
     none = dict.fromkeys(case.hosts)
     setup = replace(SETUP, hosts=hosts, base_frequency_hz=none, tick_accounting=none)
-    found = measure(run, {}, setup, LOADS[DEFAULT], 0.1)
+    found = measure(run, {}, setup, LOADS[DEFAULT_LOAD], 0.1)
     assert found.trial.status == "done", found.trial.reason
     assert found.trial.throughput_bps == pytest.approx(12e6 + 28e6)
     assert found.trial.receiver is not None
@@ -392,8 +392,8 @@ def test_each_of_several_clients_has_its_part_and_its_cpu_and_the_server_is_of_a
     assert cores == [pytest.approx(0.5), pytest.approx(0.9)]
     parts = {one.case.sender: one.throughput_bps for one in flow_trials(found.trial)}
     assert parts == {"c1": pytest.approx(12e6), "c2": pytest.approx(28e6)}
-    again = run_record.read(found.raw[run_record.NAME], found.raw, hosts, LOADS[DEFAULT])
-    assert measure(again.run, {}, again.setup, LOADS[DEFAULT], again.overhead_s).trial == found.trial
+    again = run_record.read(found.raw[run_record.NAME], found.raw, hosts, LOADS[DEFAULT_LOAD])
+    assert measure(again.run, {}, again.setup, LOADS[DEFAULT_LOAD], again.overhead_s).trial == found.trial
 
 
 LONG_S = 40
@@ -403,7 +403,7 @@ def trial_of(megabytes: Sequence[float]) -> Trial:
     """A trial whose users move so much in each second of a window of 40 s."""
     reports = [report(at, at + 1.0, received=round(1e6 * each)) for at, each in enumerate(megabytes)]
     run = replace(run_of(*reports), ended_s=START_S + len(reports))
-    return measure(run, {}, replace(SETUP, omit_s=0.0, window_s=LONG_S), LOADS[DEFAULT], 0.1).trial
+    return measure(run, {}, replace(SETUP, omit_s=0.0, window_s=LONG_S), LOADS[DEFAULT_LOAD], 0.1).trial
 
 
 def shaped(kind: str) -> list[float]:

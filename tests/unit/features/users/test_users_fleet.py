@@ -26,7 +26,7 @@ from linewatt.features.users.worker.locust_commands import KEEP_PRIVATE, master_
 from linewatt.features.users.worker.percentiles import Times
 from linewatt.features.users.worker.tally import Tally, WorkerReport
 from linewatt.hosts.base import Ended, HostSpec
-from linewatt.hosts.connect import connect
+from linewatt.hosts.connect import connect_to_host
 
 TARGET = Target("192.0.2.1", 21, "ftp", "not to be seen")
 JOB = UsersJob(TARGET, 5, 60.0, (RemoteFile("get/one"),), (PutSize(1),), **USUAL | {"arrival_rate_hz": 50.0})
@@ -116,7 +116,7 @@ def test_a_secret_is_kept_where_only_its_owner_reads(tmp_path: Path) -> None:
 
 def test_a_local_host_needs_no_forwarding() -> None:
     async def port() -> int:
-        return await (await connect(HostSpec("here", "local", "lo"))).forward(4711)
+        return await (await connect_to_host(HostSpec("here", "local", "lo"))).forward(4711)
 
     assert asyncio.run(port()) == 4711
 

@@ -15,7 +15,7 @@ from linewatt.analysis.comparison.case_runs import CaseRuns
 from linewatt.analysis.comparison.matching import Side, match_two
 from linewatt.engine.case_text import describe_case
 from linewatt.engine.measuring.measure import measure
-from linewatt.loads.registry import DEFAULT, LOADS
+from linewatt.loads.registry import DEFAULT_LOAD, LOADS
 from linewatt.model import Case, PowerResult, Trial
 from linewatt.records import Campaign as Asked
 from linewatt.report.trials.digest import digest_of
@@ -39,7 +39,7 @@ def test_a_run_says_how_many_users_there_are_and_no_instances(case: Case, said: 
 
 def trial_with(number: int, users: str) -> Trial:
     case = replace(CASE, factors=(("users.users", users),))
-    trial = measure(run_of(*WHOLE), {}, SETUP, LOADS[DEFAULT], 0.1).trial
+    trial = measure(run_of(*WHOLE), {}, SETUP, LOADS[DEFAULT_LOAD], 0.1).trial
     watts = PowerResult("bmc", "w", "psu-out", "measured", "", 100.0 + number, 400.0)
     made = replace(trial, number=number, case=case, case_key=case.key)
     return made.with_ends(lambda end: replace(end, power=(watts,), cpu_cores=0.5))

@@ -11,9 +11,9 @@ from linewatt.engine.live.readback import Difference, ReadBack
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.link import CARRIER, counted_between
 from linewatt.hosts.facts.parsers import PAUSE_FRAMES
-from linewatt.hosts.facts.read import BOND_PORTS, of_port
+from linewatt.hosts.facts.read import BOND_PORTS, fact_of_port
 from linewatt.model import Flag, Window
-from linewatt.sensors.link import news
+from linewatt.sensors.link import link_news
 
 PAUSED, PAUSES = (f"nic.{name}" for name in PAUSE_FRAMES)
 COUNTS = (CARRIER, PAUSED, PAUSES)
@@ -35,7 +35,7 @@ def changed(host: str, readback: ReadBack) -> Iterator[Flag]:
     early = readback.before.facts if readback.before is not None else {}
     for fact, text in readback.facts.items():
         before = early.get(fact, text)
-        if before != text and of_port(fact)[0] not in COUNTS and not fact.startswith(BOND_PORTS):
+        if before != text and fact_of_port(fact)[0] not in COUNTS and not fact.startswith(BOND_PORTS):
             changes[fact] = f"{_name(fact)} was {before} before the window and {text} after it"
     if changes:
         yield Flag(
@@ -56,7 +56,7 @@ def _since(difference: Difference) -> str:
 
 def _name(fact: str) -> str:
     """As the tools call it: a feature of ethtool, a key of sysctl."""
-    name, port = of_port(fact)
+    name, port = fact_of_port(fact)
     if port is not None:
         return f"{_name(name)} of {port}"
     for beginning in ("nic.offloads.", "sysctl.", "nic.", "cpu."):
@@ -89,7 +89,7 @@ def notices(host: str, reading: Reading | None, window: Window) -> Iterator[Flag
         line
         for record in (reading.records if reading is not None else ())
         if record.time_s > window.start_s and record.time_s - record.span_s < window.end_s
-        for line in news(record.text)
+        for line in link_news(record.text)
     ]
     if lines:
         shown = "; ".join(dict.fromkeys(lines))

@@ -17,7 +17,7 @@ from linewatt.findings.load import LOSS_SHOWN, SEGMENT_OFFLOADS
 from linewatt.loads.base import Load, version_text
 from linewatt.model import Case, EndResult, Flag, InstanceResult
 from linewatt.sensors.counters import counter_delta
-from linewatt.sensors.drops import losses
+from linewatt.sensors.drops import losses_of_host
 
 
 def check(seen: Seen) -> Iterator[Flag]:
@@ -37,7 +37,7 @@ def _unsure(seen: Seen) -> Unsure:
         *((end, True) for end in seen.with_role("sender")),
         *((end, False) for end in seen.with_role("receiver")),
     ):
-        moved = {name for loss in losses(end.counters, leaving=leaving) for name in loss.counters}
+        moved = {name for loss in losses_of_host(end.counters, leaving=leaving) for name in loss.counters}
         for reading in seen.readings(end):
             for name in moved & reading.channels.keys():
                 delta = counter_delta(reading.values(name), seen.window, reading.channels[name].bits)

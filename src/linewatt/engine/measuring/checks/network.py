@@ -29,11 +29,11 @@ from linewatt.findings.network import (
     STRAY_PPS,
     USUAL_DROP_CAUSES,
 )
-from linewatt.hosts.facts.read import of_port
+from linewatt.hosts.facts.read import fact_of_port
 from linewatt.model import Case, EndResult, Flag, InstanceResult, Role, is_request_response
 from linewatt.network.framing import FCS_BYTES, Framing, frame_sizes
-from linewatt.sensors.drops import Loss, losses
-from linewatt.sensors.netcounters import record_time_s
+from linewatt.sensors.drops import Loss, losses_of_host
+from linewatt.sensors.netcounters import netcounters_time_s
 from linewatt.sizes import IP_BYTES, UDP_BYTES
 from linewatt.units import format_packets, format_rate
 
@@ -55,7 +55,7 @@ def emulated(host: str, readback: ReadBack | None) -> Iterator[Flag]:
     """What netem does to what data interfaces send, whoever set it."""
     emulations = []
     for fact, text in readback.facts.items() if readback is not None else ():
-        name, port = of_port(fact)
+        name, port = fact_of_port(fact)
         if name == "nic.qdisc" and text.startswith("netem "):
             emulations.append(f"{text}{'' if port is None else f' of {port}'}")
     if emulations:
@@ -73,10 +73,12 @@ def drops(end: EndResult, *, datagrams_told: bool = False, both_ways: bool = Fal
     ``datagrams_told``: where the load's datagrams were lost is told with its own count (``udp-loss``), at a
     host that sends and receives them (``both_ways``) of either way.
     """
-    relevant_losses = [loss for loss in losses(end.counters) if _matters(loss, end)]
+    relevant_losses = [loss for loss in losses_of_host(end.counters) if _matters(loss, end)]
     if datagrams_told:
         ways = (True, False) if both_ways else (end.role == "sender",)
-        load_causes = {loss.cause for leaving in ways for loss in losses(end.counters, leaving=leaving)}
+        load_causes = {
+            loss.cause for leaving in ways for loss in losses_of_host(end.counters, leaving=leaving)
+        }
         relevant_losses = [
             loss for loss in relevant_losses if loss.cause.protocol == "tcp" or loss.cause not in load_causes
         ]
@@ -265,7 +267,7 @@ def _astray_s(reading: Reading) -> float:
     late_s = []
     for record in reading.records:
         with suppress(ParseError):
-            late_s.append(record.received_s - record_time_s(record.text))
+            late_s.append(record.received_s - netcounters_time_s(record.text))
     return max(late_s) - min(late_s) if late_s else 0.0
 
 

@@ -12,7 +12,7 @@ from linewatt.engine.measuring.ends import cpu_shares
 from linewatt.findings.placement import ELSEWHERE_CORES, ELSEWHERE_RATIO
 from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
 from linewatt.model import CpuShares, Flag, InstanceResult
-from linewatt.tuning.setting_text import apart, brief
+from linewatt.tuning.setting_text import brief_target, settings_apart
 
 STEERING = ("irq_affinity", "rps_cpus", "xps_cpus")
 MOVED_ADVICE = "find out what moved it (taskset, a cgroup, numad); figures by role are of other CPUs"
@@ -193,10 +193,10 @@ def settings(host: str, readback: ReadBack | None) -> Iterator[Flag]:
         advice = "find out what changed it (a network manager, tuned, a udev rule); compare nothing with it"
         if setting.knob in STEERING:
             advice = "irqbalance or a script of the driver may have undone it: stop it, and measure again"
-        read_text, set_text = apart(setting.found or "", setting.wanted)
+        read_text, set_text = settings_apart(setting.found or "", setting.wanted)
         yield Flag(
             "setting-changed" if setting.found is not None else "setting-not-read",
-            f"{host}: {setting.knob} {brief(setting.target)}",
+            f"{host}: {setting.knob} {brief_target(setting.target)}",
             setting.problem or f"reads {read_text!r} {when}, was set to {set_text!r}",
             advice,
         )

@@ -13,7 +13,7 @@ from linewatt.engine.measuring.window_power import POWER_UNITS
 from linewatt.findings.meters import LONGER_WINDOW_ADVICE
 from linewatt.findings.power import BUSY_CORES, BUSY_RATIO, MIN_UPDATES, SCOPES_THAT_FOLLOW_THE_CPU
 from linewatt.model import EndResult, Flag, PowerResult, Window
-from linewatt.sensors.power.dynamics import TOO_SHORT
+from linewatt.sensors.power.dynamics import TOO_SHORT_WORDS
 
 EXPECTED_STEPS = 2.0
 """A sensor is called frozen only if its siblings say that it should have moved by more steps than this."""
@@ -40,7 +40,7 @@ def power(
 
 def _missing(end: EndResult) -> Iterator[Flag]:
     for result in end.power:
-        if result.power_w is None and TOO_SHORT in (result.reason or ""):
+        if result.power_w is None and TOO_SHORT_WORDS in (result.reason or ""):
             yield Flag(
                 "power-window-too-short", _where(end, result), result.reason or "", LONGER_WINDOW_ADVICE
             )

@@ -21,7 +21,7 @@ from linewatt.findings.power import (
 )
 from linewatt.model import EndResult, Flag, PowerResult, Window
 from linewatt.records import Supplies
-from linewatt.sensors.power.ipmi.names import classify
+from linewatt.sensors.power.ipmi.names import scope_of_sensor
 
 RAPL = "RAPL"
 WHOLE = ("system", "wall", "psys")
@@ -94,7 +94,7 @@ def two_wholes(end: EndResult) -> Iterator[Flag]:
             continue
         for second in end.power:
             name = second.scope.partition(":")[2] if second.scope.startswith("other:") else ""
-            claims = (classify(name, "W") or "").startswith("system:")
+            claims = (scope_of_sensor(name, "W") or "").startswith("system:")
             if second.source != taken.source or not claims or second.power_w is None:
                 continue
             if abs(second.power_w - taken.power_w) > TWO_WHOLES_RATIO * max(taken.power_w, second.power_w):

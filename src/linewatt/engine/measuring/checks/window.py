@@ -18,7 +18,7 @@ from linewatt.findings.window import (
 )
 from linewatt.hosts.clock import Offset
 from linewatt.model import EndResult, Flag, Window
-from linewatt.sensors.mpstat import record_time_s
+from linewatt.sensors.mpstat import mpstat_time_s
 
 
 def check(seen: Seen) -> Iterator[Flag]:
@@ -200,7 +200,7 @@ def _late_s(reading: Reading, clock: Offset) -> float:
     """The largest delay between a record's own stamp (whole seconds, host clock) and its arrival."""
     delays = [0.0]
     for record in reading.records:
-        stamp_s = record_time_s(record.text, record.received_s + clock.offset_s)
+        stamp_s = mpstat_time_s(record.text, record.received_s + clock.offset_s)
         if stamp_s is not None:
             delays.append(record.received_s - clock.to_controller(stamp_s))
     return max(delays)

@@ -22,7 +22,7 @@ from linewatt.findings.window import EDGE_ERROR_RATIO
 from linewatt.loads.base import LoadEnd
 from linewatt.missing import Missing
 from linewatt.model import EndResult, Flag, InstanceResult, Role, Window
-from linewatt.sensors.mpstat import SOURCES
+from linewatt.sensors.mpstat import CPU_SHARE_SOURCES
 
 APPLY: tuple[Check, ...] = (
     layout.check,
@@ -103,7 +103,7 @@ def _doubts(seen: Seen, trial_facts: Known) -> Iterator[Flag]:
         yield from _no_cpu(end, trial_facts.readings[end.host], trial_facts.tests)
         yield from _named_otherwise(end.host, trial_facts)
         yield from _cpus(end, trial_facts.readings[end.host])
-        yield from standstill(end.host, seen.readings(end), seen.window, SOURCES, STOOD_STILL)
+        yield from standstill(end.host, seen.readings(end), seen.window, CPU_SHARE_SOURCES, STOOD_STILL)
         yield from _not_activated(end, trial_facts.readings[end.host])
         yield from _clock(end, trial_facts)
         yield from _zone(end, trial_facts.readings[end.host])
@@ -209,7 +209,7 @@ def no_cpu_file(host: str, tests: Sequence[OneTest]) -> str:
 
 def _no_cpu(end: EndResult, readings: Sequence[Placed], tests: Sequence[OneTest]) -> Iterator[Flag]:
     if end.cpu_cores is None:
-        has_any = any(placement.reading.source in SOURCES for placement in readings)
+        has_any = any(placement.reading.source in CPU_SHARE_SOURCES for placement in readings)
         yield Flag(
             "cpu-missing",
             end.host,
@@ -238,7 +238,7 @@ def _cpus(end: EndResult, readings: Sequence[Placed]) -> Iterator[Flag]:
     cpu_use = [
         placement
         for placement in readings
-        if placement.reading.source in SOURCES and placement.reading.records
+        if placement.reading.source in CPU_SHARE_SOURCES and placement.reading.records
     ]
     counts = [placement.assumed_cpus for placement in cpu_use]
     if end.cpu_cores is not None and cpu_use and None not in counts:

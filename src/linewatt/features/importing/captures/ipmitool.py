@@ -22,7 +22,7 @@ from linewatt.features.importing.captures.model import Found, Track
 from linewatt.features.importing.captures.stamps import stamp_line
 from linewatt.foreign import number
 from linewatt.model import Channel
-from linewatt.sensors.power.ipmi.names import DCMI, DCMI_SCOPE, classify, scopes
+from linewatt.sensors.power.ipmi.names import DCMI, DCMI_SCOPE, scope_of_sensor, scopes_of_sensors
 
 NAME = "ipmitool"
 MOST_SENSORS = 1000
@@ -151,7 +151,7 @@ def _readings(sweep: _Sweep) -> tuple[dict[str, float | None], dict[str, str]]:
 
 
 def _is_whole(name: str) -> bool:
-    return name == DCMI or (classify(name, "W") or "").startswith("system:")
+    return name == DCMI or (scope_of_sensor(name, "W") or "").startswith("system:")
 
 
 def watts(line: str) -> tuple[str, float] | None:
@@ -173,7 +173,9 @@ def watts(line: str) -> tuple[str, float] | None:
 def _channels(names: Sequence[str]) -> Mapping[str, Channel]:
     """No watt is counted twice where scopes are summed: as for a BMC that linewatt reads itself."""
     sensors = [name for name in names if name != DCMI]
-    scope_of = dict(zip(sensors, scopes([(name, "W") for name in sensors], DCMI in names), strict=True))
+    scope_of = dict(
+        zip(sensors, scopes_of_sensors([(name, "W") for name in sensors], DCMI in names), strict=True)
+    )
     if DCMI in names:
         scope_of[DCMI] = DCMI_SCOPE
     template = Channel(

@@ -11,7 +11,7 @@ from linewatt.errors import FileRefused, InvalidInput
 from linewatt.features.importing.captures.hosts import LOOPBACK, Hosts, named
 from linewatt.features.importing.captures.model import Found
 from linewatt.loads.base import BOTH_WAYS, Asked, LoadEnd, ToldEnd
-from linewatt.loads.registry import DEFAULT
+from linewatt.loads.registry import DEFAULT_LOAD
 from linewatt.missing import Missing
 from linewatt.model import Case
 
@@ -322,7 +322,7 @@ def case_of(group: Sequence[OneTest], network: str, varied: Iterable[str]) -> Ca
         rate_bps=request.rate_bps,
         zerocopy=None,
         factors=tuple(sorted(factors.items())),
-        load=None if request.load == DEFAULT else request.load,
+        load=None if request.load == DEFAULT_LOAD else request.load,
     )
 
 

@@ -27,7 +27,7 @@ from linewatt.features.importing.captures.model import Clock, Found, Track
 from linewatt.foreign import number, one_line, read_json
 from linewatt.missing import Missing, value_or_none
 from linewatt.model import Channel
-from linewatt.sensors.mpstat import SHARES, WHOLE_HOST, Mpstat, reasons_of, values_of
+from linewatt.sensors.mpstat import MPSTAT_COLUMNS, WHOLE_HOST, Mpstat, reasons_of_shares, values_of_shares
 
 SECOND_S = 1.0
 MOST_CPUS = 8192
@@ -474,12 +474,12 @@ def _record(interval: Interval, span_s: float, host: Host, first_s: float) -> Re
     values: dict[str, float | None] = {}
     reasons: dict[str, str] = {}
     rows = {
-        cpu: {name: row.get(name, 0.0) for name in SHARES if name in row or name in _LATER}
+        cpu: {name: row.get(name, 0.0) for name in MPSTAT_COLUMNS if name in row or name in _LATER}
         for cpu, row in interval.cpus.items()
     }
     full = {"usr", "sys", "irq", "soft", *_NEEDED}
     if rows and all(full <= row.keys() for row in rows.values()) and len(rows) >= (host.cpus or 1):
-        values, reasons = values_of(rows), reasons_of(rows)
+        values, reasons = values_of_shares(rows), reasons_of_shares(rows)
     else:
         used = _cores(rows, interval.whole, host.cpus)
         values[WHOLE_HOST] = value_or_none(used)
@@ -510,7 +510,7 @@ def _cores(rows: Mapping[int, Row], host_row: Row | None, cpus: int | None) -> f
 def _total(row: Row) -> float | None:
     """What shares add up to where that is not about 100 %, with guests beside the rest or in it."""
     guests = sum(row.get(name, 0.0) for name in ("guest", "gnice"))
-    total = sum(row.get(name, 0.0) for name in SHARES)
+    total = sum(row.get(name, 0.0) for name in MPSTAT_COLUMNS)
     off_percent = min(abs(total - 100), abs(total - guests - 100))
     return total if off_percent > _OFF_PERCENT else None
 

@@ -28,7 +28,7 @@ from linewatt.loads.base import Asked, LoadEnd
 from linewatt.loads.registry import LOADS
 from linewatt.missing import Missing
 from linewatt.model import METHOD, Case, EndResult, Trial, Window
-from linewatt.sensors.mpstat import SOURCES
+from linewatt.sensors.mpstat import CPU_SHARE_SOURCES
 from linewatt.store.samples import Series
 
 LEAST_WINDOW_S = 1.0
@@ -314,7 +314,7 @@ def _without_load(end: EndResult) -> EndResult:
 def _explained(end: EndResult, trial_facts: doubts.Known) -> EndResult:
     """That no file tells of CPUs, in place of that a sensor does not."""
     sources = {placement.reading.source for placement in trial_facts.readings[end.host]}
-    if end.cpu_cores is not None or sources & set(SOURCES):
+    if end.cpu_cores is not None or sources & set(CPU_SHARE_SOURCES):
         return end
     return replace(end, reasons={**end.reasons, "cpu_cores": doubts.no_cpu_file(end.host, trial_facts.tests)})
 

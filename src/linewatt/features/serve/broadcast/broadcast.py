@@ -28,7 +28,7 @@ from linewatt.features.serve.broadcast.telling import document_of_event
 from linewatt.features.serve.broadcast.view import Document, View
 from linewatt.foreign import entered, read_json, shortened
 from linewatt.hosts.clock import now_s
-from linewatt.hosts.ssh.beats import beats
+from linewatt.hosts.ssh.beats import beats_of_loop
 from linewatt.json_document import document_of
 
 MOST_READERS = 8
@@ -139,7 +139,7 @@ class Broadcast:
         document |= {"seq": self._seq, "at_s": now_s()}
         self.view.take(document)
         if self._watching:
-            beats().send_due()
+            beats_of_loop().send_due()
             line = _line(document)
             for reader in tuple(self._watching):
                 reader.send(line)
@@ -181,11 +181,11 @@ class Broadcast:
     def _answer(self, reader: Reader, request: Document) -> None:
         match request.get("ask"):
             case "watch":
-                beats().send_due()
+                beats_of_loop().send_due()
                 self._watching.add(reader)
                 reader.send(_line(self._snapshot()))
             case "look":
-                beats().send_due()
+                beats_of_loop().send_due()
                 reader.send(_line(self._snapshot()))
                 reader.close()
             case "stop":

@@ -16,12 +16,12 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from linewatt.sensors.power.base import text_like
+from linewatt.sensors.power.base import text_matching
 
 DCMI = "dcmi"
 DCMI_SCOPE = "system:DCMI"
 
-_SensorName = text_like(
+_SensorName = text_matching(
     r"[A-Za-z0-9_*?\[#+(][A-Za-z0-9_ .,+/*?\[\]!#()%:-]{0,63}",
     "must be a sensor's name, a pattern such as PSU* Power In, or a number such as 94h",
     "PSU1 Power In",
@@ -129,17 +129,17 @@ def normal(name: str) -> str:
 
 
 def patterns(unit: str) -> str:
-    """One pattern for all names of a unit that :func:`classify` knows, for bash (see :func:`normal`)."""
+    """One pattern for all names of a unit that :func:`scope_of_sensor` knows, for bash: :func:`normal`."""
     return "^(" + "|".join(row.pattern for row in TABLE if row.unit == unit) + ")$"
 
 
-def classify(name: str, unit: str) -> str | None:
+def scope_of_sensor(name: str, unit: str) -> str | None:
     """What a sensor of this name and unit covers (``psu-in:PSU1``), or ``None`` if its name does not say."""
     row = _table_row(name, unit)
     return row[1] if row else None
 
 
-def scopes(sensors: Sequence[tuple[str, str]], dcmi: bool) -> list[str]:
+def scopes_of_sensors(sensors: Sequence[tuple[str, str]], dcmi: bool) -> list[str]:
     """The scope of each of some (name, unit), such that no watt is counted twice when a scope is summed.
 
     Of several readings of the whole, or of the whole and its parts (`CPU_Power`, `CPU0_Power`), one keeps the

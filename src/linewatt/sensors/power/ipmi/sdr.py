@@ -20,7 +20,7 @@ from functools import cached_property
 from linewatt.errors import InvalidInput
 from linewatt.missing import Missing
 from linewatt.model import Channel
-from linewatt.sensors.power.ipmi.names import DCMI, DCMI_SCOPE, classify, scopes
+from linewatt.sensors.power.ipmi.names import DCMI, DCMI_SCOPE, scope_of_sensor, scopes_of_sensors
 
 BMC_ADDRESS = 0x20
 HEADER_BYTES = 5  # record number (2), version, type, length of the rest
@@ -236,12 +236,14 @@ def choose(
     """
     if wanted_names is None:
         usable = [
-            sensor for sensor in sensors if sensor.obstacle is None and classify(sensor.name, sensor.unit)
+            sensor
+            for sensor in sensors
+            if sensor.obstacle is None and scope_of_sensor(sensor.name, sensor.unit)
         ]
     else:
         named = {at for name in wanted_names for at in _positions_of_name(sensors, name, where)}
         usable = [sensor for at, sensor in enumerate(sensors) if at in named]
-    covered = scopes([(sensor.name, sensor.unit) for sensor in usable], dcmi)
+    covered = scopes_of_sensors([(sensor.name, sensor.unit) for sensor in usable], dcmi)
     chosen = [
         Chosen(_channel(sensor, _label(sensor, sensors), scope), sensor)
         for sensor, scope in zip(usable, covered, strict=True)
