@@ -15,7 +15,7 @@ from linewatt.campaign.planning.plan import Plan
 from linewatt.cli.answer_imports import answer_modules
 from linewatt.cli.commands.show import show
 from linewatt.cli.output import can_be_made, say
-from linewatt.cli.progress import chosen
+from linewatt.cli.progress import choose_progress
 from linewatt.cli.signals import until_done
 from linewatt.engine.campaign import CampaignRun
 from linewatt.engine.events import Ended, Event, LeftChanged, OnEvent, Started, TrialStored
@@ -50,7 +50,7 @@ def execute(
     How it ended, and whether hosts were left changed. ``state``: where the undo journal is, if not in the
     user's own directory.
     """
-    with chosen(as_json, passing=campaign.is_passing) as progress:
+    with choose_progress(as_json, passing=campaign.is_passing) as progress:
         if not as_json:
             for note in (*planned.notes, *notes_on_open_files(campaign)):
                 say(f"note: {note}")
@@ -85,7 +85,7 @@ def run_kind(
 
     if result is not None:
         check_plan(json.loads(json.dumps(planned.document())), result)
-    with chosen(as_json) as progress:
+    with choose_progress(as_json) as progress:
         if not as_json:
             for note in (*planned.notes(), *notes_on_open_files(campaign)):
                 say(f"note: {note}")

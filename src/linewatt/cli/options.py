@@ -73,9 +73,11 @@ Wanted = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="One JSON document, units in key names.")]
 
 JSON_EVENTS = typer.Option(False, "--json", help="One JSON event per line on stdout.")
-ALLOW = typer.Option(
+ALLOW_OPTION = typer.Option(
     False,
     "--allow-commands",
     help="Run programs that an inventory or a stored campaign names (sources of power, hooks).",
 )
-WAIT = typer.Option(False, "--wait", help="Wait for other controllers that work on the hosts, until Ctrl-C.")
+WAIT_OPTION = typer.Option(
+    False, "--wait", help="Wait for other controllers that work on the hosts, until Ctrl-C."
+)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-RESULTS = Path("results")
+RESULTS_FOLDER = Path("results")
 
 
 def print_json(document: Mapping[str, Any]) -> None:
@@ -109,7 +109,7 @@ def results_near(results: Path, *, samples: bool = False) -> Path:
 
 def results_there(results: Path) -> None:
     """See that a directory of results that somebody named is one. Raises InvalidInput."""
-    if results.is_dir() or (results == RESULTS and not results.exists()):
+    if results.is_dir() or (results == RESULTS_FOLDER and not results.exists()):
         return
     wrong = "is no directory" if results.exists() else "no such directory"
     raise InvalidInput(f"--results {results}: {wrong}; name the one that results are stored in")

@@ -113,7 +113,7 @@ def ended(event: events.Ended, *, passing: bool = False) -> str:
     return ", ".join(words) + f"; results in {event.path}"
 
 
-def chosen(as_json: bool, *, passing: bool = False) -> PlainProgress:
+def choose_progress(as_json: bool, *, passing: bool = False) -> PlainProgress:
     """NDJSON if asked for; a live display on a terminal that can have one; plain lines anywhere else."""
     if as_json:
         return JsonProgress()

@@ -56,7 +56,7 @@ def stored_result(results: Path, result_id: str) -> Iterator[Result]:
         yield read.load_result(path)
 
 
-def folded(warnings: Iterable[TableWarning]) -> list[str]:
+def folded_warnings(warnings: Iterable[TableWarning]) -> list[str]:
     """Warnings as lines of text, those that say the same of several rows in one line."""
     alike: dict[tuple[str | None, str], list[TableWarning]] = {}
     for warning in warnings:

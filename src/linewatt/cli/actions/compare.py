@@ -71,7 +71,7 @@ def compare_results(  # noqa: PLR0913  one parameter an option
                 raise InvalidInput(f"--{feature_option.word}: is of cases, and {run_kind.name}s have none")
             _compare_view(feature_option, loaded, by, hosts or base, target, as_json=as_json)
             return
-        allowed = chosen("--allow", allow, run_kind.codes if run_kind else ALLOWED_CODES)
+        allowed = checked_choices("--allow", allow, run_kind.codes if run_kind else ALLOWED_CODES)
         options = Options(by, matters, metrics, allowed)
         outcome = compare_stored(loaded, options, hosts or base)
         verdict = exit_finding(outcome, named)
@@ -85,7 +85,7 @@ def compare_results(  # noqa: PLR0913  one parameter an option
         raise typer.Exit(verdict.exit_code)
 
 
-def chosen(option: str, words: Iterable[str] | None, choices: Iterable[str]) -> tuple[str, ...]:
+def checked_choices(option: str, words: Iterable[str] | None, choices: Iterable[str]) -> tuple[str, ...]:
     """Words of a repeatable option, which may also be joined by commas. Raises InvalidInput."""
     chosen_words = tuple(part.strip() for word in words or () for part in word.split(","))
     names = list(choices)
@@ -96,14 +96,14 @@ def chosen(option: str, words: Iterable[str] | None, choices: Iterable[str]) -> 
 
 
 def _metrics(words: list[str] | None) -> tuple[str, ...]:
-    return chosen("--metric", words, METRICS_OF_ROWS) or tuple(METRICS_OF_ROWS)
+    return checked_choices("--metric", words, METRICS_OF_ROWS) or tuple(METRICS_OF_ROWS)
 
 
 def _fail_on(words: list[str] | None, metrics: Sequence[str], *, two: bool) -> tuple[str, ...]:
     """What ends with exit code 3. Raises InvalidInput where its metric is not compared."""
     if words is None:
         return ("slower",) if two and "throughput" in metrics else ()
-    named = chosen("--fail-on", words, (*FAIL_ON, "any", NOTHING))
+    named = checked_choices("--fail-on", words, (*FAIL_ON, "any", NOTHING))
     if NOTHING in named:
         if len(named) > 1:
             raise InvalidInput(f"--fail-on {NOTHING}: goes alone")

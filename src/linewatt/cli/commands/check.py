@@ -6,13 +6,13 @@ from __future__ import annotations
 import typer
 
 from linewatt.cli.options import File, Hosts, Results
-from linewatt.cli.output import RESULTS
+from linewatt.cli.output import RESULTS_FOLDER
 
 
 def check_command(
     file: File,
     hosts: Hosts = None,
-    results: Results = RESULTS,
+    results: Results = RESULTS_FOLDER,
     fix: bool = typer.Option(
         False, "--fix", help="Make the changes that are safe; linewatt restore takes them back."
     ),

@@ -6,7 +6,7 @@ from __future__ import annotations
 import typer
 
 from linewatt.cli.options import File, Hosts, Results
-from linewatt.cli.output import RESULTS
+from linewatt.cli.output import RESULTS_FOLDER
 
 _JSON = typer.Option(False, "--json", help="One JSON document on stdout.")
 _TRIALS = typer.Option(False, "--trials", help="List every trial, with its ports and CPUs.")
@@ -15,7 +15,7 @@ _TRIALS = typer.Option(False, "--trials", help="List every trial, with its ports
 def plan_command(
     file: File,
     hosts: Hosts = None,
-    results: Results = RESULTS,
+    results: Results = RESULTS_FOLDER,
     as_json: bool = _JSON,
     trials: bool = _TRIALS,
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typer
 
-from linewatt.cli.options import WAIT
+from linewatt.cli.options import WAIT_OPTION
 
 
 def restore(
@@ -13,7 +13,7 @@ def restore(
     forget: str | None = typer.Option(
         None, "--forget", metavar="ID", help="Drop the journal of a campaign whose hosts no longer exist."
     ),
-    wait: bool = WAIT,
+    wait: bool = WAIT_OPTION,
     as_json: bool = typer.Option(False, "--json", help="What was put back, as JSON."),
 ) -> None:
     """Undo on every host what a killed campaign left changed."""

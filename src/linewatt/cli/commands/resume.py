@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-from linewatt.cli.options import ALLOW, JSON_EVENTS, WAIT, Results, Wanted
-from linewatt.cli.output import RESULTS
+from linewatt.cli.options import ALLOW_OPTION, JSON_EVENTS, WAIT_OPTION, Results, Wanted
+from linewatt.cli.output import RESULTS_FOLDER
 
 
 def resume(
     result_id: Wanted,
-    results: Results = RESULTS,
-    wait: bool = WAIT,
+    results: Results = RESULTS_FOLDER,
+    wait: bool = WAIT_OPTION,
     as_json: bool = JSON_EVENTS,
-    allow_commands: bool = ALLOW,
+    allow_commands: bool = ALLOW_OPTION,
 ) -> None:
     """Continue an interrupted campaign or soak.
 

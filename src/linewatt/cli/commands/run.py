@@ -3,17 +3,17 @@
 
 from __future__ import annotations
 
-from linewatt.cli.options import ALLOW, JSON_EVENTS, WAIT, File, Hosts, Results
-from linewatt.cli.output import RESULTS
+from linewatt.cli.options import ALLOW_OPTION, JSON_EVENTS, WAIT_OPTION, File, Hosts, Results
+from linewatt.cli.output import RESULTS_FOLDER
 
 
 def run(
     file: File,
     hosts: Hosts = None,
-    results: Results = RESULTS,
-    wait: bool = WAIT,
+    results: Results = RESULTS_FOLDER,
+    wait: bool = WAIT_OPTION,
     as_json: bool = JSON_EVENTS,
-    allow_commands: bool = ALLOW,
+    allow_commands: bool = ALLOW_OPTION,
 ) -> None:
     """Run a campaign: each trial is stored before the next begins.
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from linewatt.cli.options import ALLOW, WAIT, Hosts, Json, Results
-from linewatt.cli.output import RESULTS
+from linewatt.cli.options import ALLOW_OPTION, WAIT_OPTION, Hosts, Json, Results
+from linewatt.cli.output import RESULTS_FOLDER
 
 FileOrId = Annotated[
     str,
@@ -48,10 +48,10 @@ def calibrate(  # noqa: PLR0913  one parameter an option
     host: Host = None,
     tolerance: Tolerance = "5%",
     hosts: Hosts = None,
-    results: Results = RESULTS,
-    wait: bool = WAIT,
+    results: Results = RESULTS_FOLDER,
+    wait: bool = WAIT_OPTION,
     as_json: Json = False,
-    allow_commands: bool = ALLOW,
+    allow_commands: bool = ALLOW_OPTION,
 ) -> None:
     """Hold one meter of a host against another: gain, offset, delay.
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 from linewatt.analysis.comparison.rows import METRICS_OF_ROWS
-from linewatt.cli.actions.compare import chosen
+from linewatt.cli.actions.compare import checked_choices
 from linewatt.cli.output import checked_target, print_json, print_rich
 from linewatt.errors import InvalidInput
 from linewatt.features.history import report
@@ -35,7 +35,7 @@ def print_history(  # noqa: PLR0913  one parameter an option
     output: Path | None,
 ) -> None:
     """Follow each case over all results: where it changed for good."""
-    metrics = chosen("--metric", metric, METRICS_OF_ROWS) or ("throughput",)
+    metrics = checked_choices("--metric", metric, METRICS_OF_ROWS) or ("throughput",)
     if fail_on not in (REGRESSION, NOTHING):
         raise InvalidInput(f"--fail-on {fail_on!r}: must be {REGRESSION} or {NOTHING}")
     matters = None if factor is None else parse_factor(factor)

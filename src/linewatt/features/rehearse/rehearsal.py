@@ -17,7 +17,7 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning.plan import plan_campaign
 from linewatt.campaign.reading.file import load_campaign
 from linewatt.cli.output import say
-from linewatt.cli.progress import chosen
+from linewatt.cli.progress import choose_progress
 from linewatt.cli.signals import until_done
 from linewatt.document import read_yaml
 from linewatt.engine.campaign import CampaignRun
@@ -154,7 +154,7 @@ def _rehearse_on_guests(
 
 
 def _run_loads(loads: Campaign, scratch: Path) -> Ended:
-    with chosen(False, passing=True) as progress:
+    with choose_progress(False, passing=True) as progress:
         run = CampaignRun(
             loads, plan_campaign(loads, 0), Places(scratch / "results", scratch / "state"), progress
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from linewatt import units
 from linewatt.cli.output import print_csv, print_json, print_rich, put, say
-from linewatt.cli.table_or_result import folded, read_bytes
+from linewatt.cli.table_or_result import folded_warnings, read_bytes
 from linewatt.delimited import Table, TableWarning, parse_number, read_table
 from linewatt.errors import InvalidInput
 from linewatt.features.tables.derive import DerivedTable, derive
@@ -43,7 +43,7 @@ def print_derived(*, table: str, as_json: bool, as_csv: bool) -> None:
     except InvalidInput as error:
         raise InvalidInput(f"{source}: {error}") from None
     warnings = sorted([*warnings_of_table, *derived.warnings], key=lambda warning: warning.row or 0)
-    for line in folded(warnings):
+    for line in folded_warnings(warnings):
         say(f"warning: {line}")
     if as_json:
         rows = json_rows(derived)
@@ -57,7 +57,7 @@ def print_derived(*, table: str, as_json: bool, as_csv: bool) -> None:
 def _quantities(raw: Table, table_warnings: list[TableWarning], *, as_json: bool, as_csv: bool) -> None:
     """A table with a row a quantity: a soak's summary."""
     summary = published(raw)
-    for line in folded([*table_warnings, *summary.warnings]):
+    for line in folded_warnings([*table_warnings, *summary.warnings]):
         say(f"warning: {line}")
     if as_json:
         flags = [asdict(flag) for flag in summary.flags]

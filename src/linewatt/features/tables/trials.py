@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from linewatt.cli.table_or_result import folded, read_bytes
+from linewatt.cli.table_or_result import folded_warnings, read_bytes
 from linewatt.delimited import read_table
 from linewatt.errors import InvalidInput
 from linewatt.features.tables.analysed import EXTRA, AnalysedTable, trials_of
@@ -25,4 +25,4 @@ def trials_of_table(table_name: str, *, figures: bool = False) -> tuple[str, Ana
         read = trials_of(table)
     except InvalidInput as error:
         raise InvalidInput(f"{source}: {error}") from None
-    return source, read, folded([*warnings, *read.warnings])
+    return source, read, folded_warnings([*warnings, *read.warnings])

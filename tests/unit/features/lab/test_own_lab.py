@@ -136,7 +136,7 @@ def test_an_interrupted_run_on_hosts_that_go_advises_no_resume(capsys: pytest.Ca
 def test_trials_that_were_not_run_and_hosts_left_changed_go_with_their_lab(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with progress.chosen(False, passing=True) as show:
+    with progress.choose_progress(False, passing=True) as show:
         show(events.Ended("id", "results/id", 1, 0, 3))
         show(events.LeftChanged(("h1: cannot put back mtu eth0: no",)))
     assert capsys.readouterr().err.splitlines() == [

@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from linewatt.cli.options import Results
-from linewatt.cli.output import RESULTS
+from linewatt.cli.output import RESULTS_FOLDER
 
 _FILE = typer.Option(None, "--campaign", metavar="FILE", help="Campaign to run in place of the one shipped.")
 _OUTPUT = typer.Option(
@@ -18,7 +18,10 @@ _RATE = typer.Option("10gbit", "--rate", metavar="RATE", help="Rate of the lab's
 
 
 def demo(
-    file: Path | None = _FILE, results: Results = RESULTS, output: Path | None = _OUTPUT, rate: str = _RATE
+    file: Path | None = _FILE,
+    results: Results = RESULTS_FOLDER,
+    output: Path | None = _OUTPUT,
+    rate: str = _RATE,
 ) -> None:
     """Run the example campaign on two simulated hosts, with its report.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from linewatt.cli.options import Results
-from linewatt.cli.output import RESULTS
+from linewatt.cli.output import RESULTS_FOLDER
 
 _SHAPE_MIB = 768
 
@@ -27,7 +27,7 @@ def kernels(  # noqa: PLR0913 - one parameter an option
     factor: str | None = typer.Option(
         None, "--factor", metavar="RATIO", help="Ignore smaller changes, such as 3%; default 1 %."
     ),
-    results: Results = RESULTS,
+    results: Results = RESULTS_FOLDER,
 ) -> None:
     """Compare kernels on guests of this machine: one campaign, measured in turn.
 
