@@ -21,7 +21,7 @@ demo:  ## bring the lab up, run the example campaign, print and write its report
 
 quick:  ## check a change in less than a minute: format, style, layers, types, nearest tests; ARGS="--since main"
 	@scripts/setup.sh lint $@
-	@$(python) scripts/quick.py $(ARGS)
+	@$(python) -m scripts.quick $(ARGS)
 
 test:  ## what to run before every commit: all that computes, each capability once for real; ARGS goes to pytest
 	@scripts/root.sh $@
@@ -68,7 +68,7 @@ bench:  ## speed and cost of linewatt itself, side by side with the tools by han
 
 mutants:  ## whether a test notices each change of a check: 0 may survive; ARGS="--only placement --jobs 8"
 	@scripts/setup.sh test $@
-	@$(python) scripts/mutants.py $(ARGS)
+	@$(python) -m scripts.mutants $(ARGS)
 
 planted:  ## whether make test notices faults planted by hand: it must find all; ARGS="--only route-stays"
 	@scripts/root.sh $@

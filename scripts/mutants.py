@@ -6,7 +6,7 @@ that process puts the mutated code in place of the living one and runs the tests
 likeliest first, until one fails. The one that failed is the first the next time. A mutation that none notices
 survives and is printed as file:line.
 
-    python scripts/mutants.py [--only TEXT…] [--jobs N] [--limit S] [--list] [--sources FILE… --tests PATH…]
+    python -m scripts.mutants [--only TEXT…] [--jobs N] [--limit S] [--list] [--sources FILE… --tests PATH…]
 
 Mutations: a call that yields findings is deleted; an entry of a tuple of checks is removed; a condition or a
 comparison is turned round; a named threshold is multiplied or divided by ten; a check returns nothing. One
@@ -33,6 +33,7 @@ from time import monotonic
 from typing import Any
 
 import pytest
+from scripts.front_doors import Doors, imported_modules, read_doors
 
 ROOT = Path(__file__).parents[1]
 CHECKS = "src/linewatt/engine/measuring/checks"
@@ -550,11 +551,13 @@ def _dotted(file: Path) -> str:
     return ".".join(parts[parts.index("linewatt") :]) if "linewatt" in parts else file.stem
 
 
+@cache
+def _doors() -> Doors:
+    return read_doors(ROOT / "src")
+
+
 def _imported(file: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{one.name}" for one in node.names)
+    return imported_modules(file.read_text(), _doors())
 
 
 def main() -> int:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks a change in less than a minute: format, style, import layers, types, and the nearest tests.
 
-    python scripts/quick.py [--since COMMIT]
+    python -m scripts.quick [--since COMMIT]
 
 Run it in the top directory; ``make quick`` does. The change is all files that differ from COMMIT (default:
 HEAD), with untracked files. Without any, it is the last commit.
@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 import pytest
+from scripts.front_doors import Doors, read_doors
 
 LAST_START_S = 40.0
 """seconds after the start of the script; later, no test starts"""
@@ -99,9 +100,9 @@ def leave_repository_of_hook() -> None:
 
 def module_of(path: str) -> str | None:
     """``linewatt.units`` for ``src/linewatt/units.py``; None for a file that is no module of ours."""
-    if not path.endswith(".py") or CAPTURES in PurePosixPath(path).parents:
+    if not path.endswith((".py", ".pyi")) or CAPTURES in PurePosixPath(path).parents:
         return None
-    parts = path.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").split("/")
+    parts = re.sub(r"(/__init__)?\.pyi?$", "", path.removeprefix("src/")).split("/")
     return ".".join(parts) if parts[0] in PACKAGES else None
 
 
@@ -110,7 +111,7 @@ def path_of(test: str) -> str:
 
 
 def import_graph(root: Path) -> Importers:
-    """Which modules import each module, by the import statements of the repository. Raises SyntaxError."""
+    """Which modules import each module, also through front doors. Raises SyntaxError."""
     import grimp
 
     places = {name: root / "src" / name if name == "linewatt" else root / name for name in PACKAGES}
@@ -119,7 +120,19 @@ def import_graph(root: Path) -> Importers:
         graph = grimp.build_graph(*packages, cache_dir=str(root / ".grimp_cache"))
     except grimp.exceptions.SourceSyntaxError as error:
         raise SyntaxError(str(error)) from error
-    return {module: set(graph.find_modules_that_directly_import(module)) for module in graph.modules}
+    importers = {module: set(graph.find_modules_that_directly_import(module)) for module in graph.modules}
+    add_front_doors(importers, read_sources(root), read_doors(root / "src"))
+    return importers
+
+
+def add_front_doors(importers: Importers, sources: Mapping[str, str], doors: Doors) -> None:
+    """Whoever imports a name from a front door imports the module that has it."""
+    imports = re.compile(r"^ *from (linewatt[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
+    for importer, text in sources.items():
+        for package, names in imports.findall(text):
+            for name in re.findall(r"\w+", names) if package in doors else ():
+                if module := doors[package].get(name):
+                    importers.setdefault(module, set()).add(importer)
 
 
 def read_sources(root: Path) -> dict[str, str]:

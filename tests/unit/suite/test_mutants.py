@@ -86,9 +86,13 @@ def mutated(
     (root / "test_example.py").write_text(tests)
     words = ["--sources", "example_checks.py", "--tests", "test_example.py", "--jobs", "2", *more]
     return subprocess.run(
-        [sys.executable, str(ROOT / "scripts" / "mutants.py"), *words],
+        [sys.executable, "-m", "scripts.mutants", *words],
         cwd=root,
-        env={"PYTHONPATH": str(root), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": plugins},
+        env={
+            "PYTHONPATH": f"{root}:{ROOT}",
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            "PYTEST_PLUGINS": plugins,
+        },
         capture_output=True,
         text=True,
         timeout=60,

@@ -328,8 +328,8 @@ def run_quick(call: str, **environment: str) -> subprocess.CompletedProcess[str]
     """Calls a function of scripts/quick.py in the current directory, with limits that no machine reaches."""
     limits = "; ".join(f"quick.{name} = 900" for name in ("LAST_START_S", "TESTS_END_S", "CHECKS_END_S"))
     return subprocess.run(
-        [sys.executable, "-c", f"import quick, sys; {limits}; sys.exit(quick.{call})"],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "scripts"), **environment},
+        [sys.executable, "-c", f"import sys; from scripts import quick; {limits}; sys.exit(quick.{call})"],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
         capture_output=True,
         text=True,
         check=False,
