@@ -46,7 +46,7 @@ TIER = "not measures and not full and not thorough"
 MOST_FILES = 40
 """test files of a run; each worker collects all of them first, which takes 0.1 s a file"""
 IMPORTED_BY_NAME = {
-    "linewatt.cli": "linewatt.cli.commands.",
+    "linewatt.cli.entry_point": "linewatt.cli.commands.",
     "linewatt.core.feature": "linewatt.features.",
     "linewatt.features.users.prepare_parcel": "linewatt.features.users.worker.",
     "linewatt.sensors.registry": "linewatt.sensors.",

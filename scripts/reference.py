@@ -12,7 +12,7 @@ import typer.main
 from linewatt.analysis.metrics.metric import CaseMetric, Metric
 from linewatt.analysis.metrics.of_power import POWER_METRICS
 from linewatt.analysis.metrics.of_trial import METRICS
-from linewatt.cli import whole
+from linewatt.cli.entry_point import whole
 from linewatt.cli.help import grouped, records
 from linewatt.cli.manual import ENVIRONMENT, STATUS
 from linewatt.features.soak.metrics import METRICS as SOAK_METRICS

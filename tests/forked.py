@@ -42,7 +42,7 @@ from pkgutil import walk_packages
 
 import linewatt
 import pydantic
-from linewatt import cli
+from linewatt.cli import entry_point as cli
 
 for name in (*{LIBRARIES}, *(module.name for module in walk_packages(linewatt.__path__, "linewatt."))):
     if not name.startswith("linewatt.features.users.worker."):  # Locust changes what it is imported into
@@ -58,7 +58,7 @@ for model in (*subclasses(pydantic.BaseModel),):
         model.model_rebuild()  # each command that reads a file would build them anew
 
 from linewatt.store import read
-read.warm_up()
+read.warm_up_reading()
 
 def run(asked):
     # what Python does with a program, but for taking itself apart at the end

@@ -20,7 +20,7 @@ from unittest.mock import patch
 import typer
 import typer.testing
 
-from linewatt.cli import app, main, whole
+from linewatt.cli.entry_point import app, main, whole
 
 
 def run(*words: str | Path) -> subprocess.CompletedProcess[str]:

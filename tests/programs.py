@@ -12,7 +12,7 @@ from pathlib import Path
 
 EACH = """
 import contextlib, io, json, sys
-from linewatt.cli import main
+from linewatt.cli.entry_point import main
 
 for words in json.loads(sys.argv[1]):
     sys.argv = ["linewatt", *words]

@@ -24,7 +24,7 @@ def install(folder: Path, entry_points: Mapping[str, str], source: str) -> None:
 
 EACH = """
 import contextlib, io, json, sys
-from linewatt.cli import main
+from linewatt.cli.entry_point import main
 
 for words in json.loads(sys.argv[1]):
     sys.argv = ["linewatt", *words]

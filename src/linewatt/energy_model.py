@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from linewatt.findings.meters import ENERGY_STEPS
+from linewatt.findings import ENERGY_STEPS
 from linewatt.missing import Missing
-from linewatt.sensors.power.dynamics import student_t
+from linewatt.sensors.power import student_t
 
 COLUMNS = 3
 """power without traffic, bit/s, packets/s"""

@@ -21,7 +21,7 @@ from pydantic import (
 )
 
 from linewatt.model import Case, PowerResult, ThermalResult, Window
-from linewatt.sensors.power.dynamics import Dynamics
+from linewatt.sensors.power import Dynamics
 
 SCHEMA_VERSION = 1
 Count = Annotated[int, Field(ge=0)]

@@ -16,7 +16,7 @@ from tests.first_screens import KINDS, LINE_BPS
 from tests.report_factories import demo_trials, powered, result, stored
 from typer.testing import CliRunner
 
-from linewatt.cli import whole
+from linewatt.cli.entry_point import whole
 from linewatt.model import Flag
 
 pytestmark = pytest.mark.browser

@@ -283,7 +283,7 @@ def _checked(said: list[str]) -> tuple[Check, ...]:
         return await one.checks()
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("linewatt.engine.live.session.connect", connect)
+        patch.setattr("linewatt.engine.live.session.connect_to_host", connect)
         return asyncio.run(all_checks())
 
 

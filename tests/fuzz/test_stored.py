@@ -28,7 +28,7 @@ from tests.fuzz.stored_results import (
     results,
 )
 
-from linewatt.cli import main
+from linewatt.cli.entry_point import main
 from linewatt.engine.live import session
 from linewatt.engine.undo import restore
 from linewatt.errors import HostError
@@ -149,8 +149,8 @@ def test_going_on_with_a_damaged_result_ends_with_its_first_host_or_one_line(
     with tempfile.TemporaryDirectory(dir=results().parent) as folder, pytest.MonkeyPatch.context() as patch:
         shutil.copytree(results() / wanted, Path(folder) / wanted)
         patch.setenv("LINEWATT_STATE", f"{folder}/state")
-        patch.setattr(session, "connect", _unreachable)
-        patch.setattr("linewatt.engine.live.session.connect", _unreachable)
+        patch.setattr(session, "connect_to_host", _unreachable)
+        patch.setattr("linewatt.engine.live.session.connect_to_host", _unreachable)
         damage(Path(folder) / name, seed, count)
         with survived("stored: resume"):
             check_command("resume", wanted, "--results", folder)
@@ -175,6 +175,6 @@ def test_a_damaged_journal_is_undone_or_named(seed: int, count: int) -> None:
     path = journal()
     with pytest.MonkeyPatch.context() as patch, survived("stored: restore"):
         patch.setenv("LINEWATT_STATE", str(path.parents[1]))
-        patch.setattr(restore, "connect", _unreachable)
+        patch.setattr(restore, "connect_to_host", _unreachable)
         with damaged_file(path, seed, count):
             check_command("restore")

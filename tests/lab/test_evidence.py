@@ -74,7 +74,7 @@ import atexit, json, sys, time
 seen = []
 sys.addaudithook(lambda event, given: seen.append((time.time(), given[0])) if event == "import" else None)
 atexit.register(lambda: open(PATH, "w").write(json.dumps(seen)))
-from linewatt.cli import main
+from linewatt.cli.entry_point import main
 main()
 """
 

@@ -430,19 +430,19 @@ def test_a_disk_that_users_fill_loses_no_line_of_the_log(tmp_path: Path) -> None
 CONTROLLER = """
 import asyncio, json, sys
 from pathlib import Path
-from linewatt.engine.undo.knobs import KNOBS
+from linewatt.engine.undo.knobs import ALL_KNOBS
 from linewatt.engine.undo.settings import Settings
 from linewatt.features.users.vsftpd import VsftpdServer, VsftpdSettings
 from linewatt.hosts.base import HostSpec
-from linewatt.hosts.connect import connect
+from linewatt.hosts.connect import connect_to_host
 from linewatt.hosts.journal.journal import Journal, journal_path
 
 async def main(state, spec, address, folder):
-    host = await connect(HostSpec(**spec))
+    host = await connect_to_host(HostSpec(**spec))
     journal = Journal(journal_path(Path(state), "run"), create=True)
     journal.begin([host.spec])
     settings = VsftpdSettings((address,), users=1, get_sizes=(30_000_000,), folder=folder)
-    changes = Settings({host.spec.name: host}, KNOBS, journal)
+    changes = Settings({host.spec.name: host}, ALL_KNOBS, journal)
     server = VsftpdServer(host, settings, changes, lambda *_: None)
     await server.start()
     target = server.target_for(address)

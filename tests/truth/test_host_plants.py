@@ -47,7 +47,8 @@ from linewatt.analysis.limits.verdict import Limit, verdict
 from linewatt.engine.live.confinement import Cpuset
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.readback import Thread
-from linewatt.findings import Figure, catalogue, kind_of
+from linewatt.findings import Figure, kind_of
+from linewatt.findings.all_kinds import catalogue
 from linewatt.model import CgroupThrottling, Channel, Flag, OtherProcess, OutsideLimits, Trial
 
 DOCS = Path(__file__).parents[2] / "docs" / "truth.md"

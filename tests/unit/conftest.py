@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.documents import valid_output
 
-from linewatt.cli import main
+from linewatt.cli.entry_point import main
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -7,19 +7,17 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from linewatt.analysis.metrics.of_power import POWER_METRICS, PowerMetric, power_title
-from linewatt.analysis.metrics.of_trial import METRICS
-from linewatt.analysis.metrics.unit import unscaled
-from linewatt.analysis.statistics.stats import Estimate
+from linewatt.analysis.metrics import METRICS, POWER_METRICS, PowerMetric, power_title, unscaled
+from linewatt.analysis.statistics import Estimate
 from linewatt.declare import unit_of
 from linewatt.errors import InvalidInput
 from linewatt.model import ENDS, Case, Provenance, Role
-from linewatt.report.columns import is_exported, provenance_of
+from linewatt.report import is_exported, provenance_of
 
 if TYPE_CHECKING:
-    from linewatt.analysis.cases.summary import CaseSummary
-    from linewatt.analysis.metrics.metric import CaseMetric
-    from linewatt.report.trials.digest import Digest
+    from linewatt.analysis.cases import CaseSummary
+    from linewatt.analysis.metrics import CaseMetric
+    from linewatt.report.trials import Digest
 
 
 @dataclass(frozen=True, slots=True)

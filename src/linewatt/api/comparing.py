@@ -7,15 +7,21 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from linewatt.analysis.comparison import compare as sides
-from linewatt.analysis.comparison.comparable import ALLOWED_CODES
-from linewatt.analysis.comparison.matching import known_properties, match_two
-from linewatt.analysis.comparison.rows import METRICS_OF_ROWS, Options, Outcome, Row
-from linewatt.analysis.comparison.side import RunKind
-from linewatt.analysis.comparison.single_runs import match_tasks
+from linewatt.analysis import comparison as sides
+from linewatt.analysis.comparison import (
+    ALLOWED_CODES,
+    METRICS_OF_ROWS,
+    Options,
+    Outcome,
+    Row,
+    RunKind,
+    known_properties,
+    match_tasks,
+    match_two,
+)
 from linewatt.errors import InvalidInput
 from linewatt.model import Case, Provenance
-from linewatt.store.read import reading_results
+from linewatt.store import reading_results
 
 if TYPE_CHECKING:
     from linewatt.api.results import Result
@@ -62,7 +68,7 @@ class Comparison:
 
     def document(self, fail_on: Collection[str] = ()) -> dict[str, Any]:
         """The document of ``compare --json``; ``fail_on`` is what its ``exit_code`` is about."""
-        from linewatt.report.comparison.document import comparison_document
+        from linewatt.report.comparison import comparison_document
 
         _known("fail_on", fail_on, sides.FAIL_ON)
         return comparison_document(self._found, sides.exit_finding(self._found, tuple(fail_on)))
@@ -83,8 +89,7 @@ def compare(
     change must be beyond, ``metrics`` and ``allow`` are as for ``linewatt compare``. Two soaks are one run
     each, so that there is no verdict on them. Raises InvalidInput, StoreError.
     """
-    from linewatt.report.comparison.remarks import lab_words
-    from linewatt.report.comparison.sides import kept_side, side_of
+    from linewatt.report.comparison import kept_side, lab_words, side_of
 
     run_kind = _run_kind(a, b)
     metric_names = tuple(metrics) or tuple(METRICS_OF_ROWS)
@@ -113,7 +118,7 @@ def _run_kind(a: Result, b: Result) -> RunKind | None:
 
     Raises InvalidInput for two results that cannot be compared.
     """
-    from linewatt.report.kinds import run_kinds
+    from linewatt.report import run_kinds
 
     run_kind_by_name = {kind.name: kind for kind in run_kinds()}
     for result in (a, b):

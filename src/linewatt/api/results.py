@@ -11,16 +11,16 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from linewatt import store
 from linewatt.api.samples import Samples
 from linewatt.errors import InvalidInput, StoreError
-from linewatt.report.findings import FindingNote as Finding
-from linewatt.store import read
+from linewatt.report import FindingNote as Finding
 
 if TYPE_CHECKING:
     from linewatt.api.cases import CaseResult
     from linewatt.model import Trial
     from linewatt.records import Manifest
-    from linewatt.report.trials.digest import Digest
+    from linewatt.report.trials import Digest
 
 __all__ = ["Finding", "Result", "Results", "open_results"]
 
@@ -44,10 +44,10 @@ class Results:
 
     def __iter__(self) -> Iterator[Result]:
         """Oldest first. One that is damaged is among them, and says so when it is read (StoreError)."""
-        return map(Result, read.result_dirs(self.path))
+        return map(Result, store.result_dirs(self.path))
 
     def __len__(self) -> int:
-        return len(read.result_dirs(self.path))
+        return len(store.result_dirs(self.path))
 
     def __getitem__(self, result_id: str) -> Result:
         """By id, the beginning of one, ``last`` or ``baseline:NAME``.
@@ -58,7 +58,7 @@ class Results:
             raise InvalidInput(f"{result_id!r}: is no id of a result; open_results takes a path")
         folder = self.path / result_id
         return Result(
-            folder if (folder / "manifest.json").is_file() else read.find_result(self.path, result_id)
+            folder if (folder / "manifest.json").is_file() else store.find_result(self.path, result_id)
         )
 
     @property
@@ -99,7 +99,7 @@ class Result:
     @property
     def caveats(self) -> tuple[str, ...]:
         """What keeps its figures from being those of hardware: hosts of a lab, emulation."""
-        from linewatt.report.comparison.remarks import lab_words_of
+        from linewatt.report.comparison import lab_words_of
 
         return tuple(lab_words_of(self._manifest.hosts))
 
@@ -114,7 +114,7 @@ class Result:
 
         Other packages may add kinds of their own.
         """
-        from linewatt.report.kinds import result_kind
+        from linewatt.report import result_kind
 
         kind = result_kind(self._manifest)
         return "trials" if kind is None else kind.name
@@ -142,14 +142,14 @@ class Result:
 
     def samples(self, trials: int | Iterable[int] | None = None) -> Samples:
         """Readings of some trials, by number, or of all; of a soak all. Raises StoreError without any."""
-        from linewatt.report.kinds import result_kind
+        from linewatt.report import result_kind
 
         kind = result_kind(self._manifest)
         if kind is not None and trials is None:
             return self._samples(kind.sample_files(self._result))
         numbers = None if trials is None else {trials} if isinstance(trials, int) else set(trials)
         folders = [
-            folder for folder in read.trial_dirs(self.path) if numbers is None or int(folder.name) in numbers
+            folder for folder in store.trial_dirs(self.path) if numbers is None or int(folder.name) in numbers
         ]
         return self._samples([folder / "samples.parquet" for folder in folders])
 
@@ -162,22 +162,22 @@ class Result:
     def document(self, *, trials: bool = False) -> dict[str, Any]:
         """The document of ``show --json``; ``trials``: with every trial."""
         with self._reading():
-            from linewatt.report.full_result import document_of_result
+            from linewatt.report import document_of_result
 
             return document_of_result(self._result, trials=trials and self.kind == "trials")
 
     @cached_property
     def _manifest(self) -> Manifest:
-        return read.load_manifest(self.path)
+        return store.load_manifest(self.path)
 
     @cached_property
-    def _result(self) -> read.Result:
+    def _result(self) -> store.Result:
         with self._reading():
-            return read.load_result(self.path)
+            return store.load_result(self.path)
 
     @cached_property
     def _digest(self) -> Digest:
-        from linewatt.report.trials.digest import digest_of
+        from linewatt.report.trials import digest_of
 
         if self.kind != "trials":
             raise InvalidInput(f"{self.id}: has no cases ({self.kind}); document() has all of it")
@@ -186,5 +186,5 @@ class Result:
     @contextmanager
     def _reading(self) -> Iterator[None]:
         """A file that is not as it was written is named, whatever fails because of it."""
-        with read.reading_results(self.path):
+        with store.reading_results(self.path):
             yield

@@ -13,14 +13,13 @@ from typing import Any
 
 from linewatt import durable
 from linewatt.api.results import Result
-from linewatt.campaign.campaign import Campaign as Checked
-from linewatt.campaign.planning import plan as planning
-from linewatt.campaign.reading.file import load_campaign
-from linewatt.engine.events import Event, LeftChanged, OnEvent
-from linewatt.engine.plan_kinds import plan_kind
+from linewatt.campaign import Campaign as Checked
+from linewatt.campaign import planning
+from linewatt.campaign.reading import load_campaign
+from linewatt.engine import Event, LeftChanged, OnEvent, plan_kind
 from linewatt.errors import ChangeError, InvalidInput
 from linewatt.model import Case
-from linewatt.tuning.base import Change
+from linewatt.tuning import Change
 
 File = str | PathLike[str]
 _SEED_BITS = 32
@@ -66,15 +65,14 @@ class Plan:
 
     def document(self) -> dict[str, Any]:
         """The document of ``plan --json``."""
-        from linewatt.campaign.planning.document import plan_document_of
-        from linewatt.campaign.planning.plain import plan_as_dict
+        from linewatt.campaign.planning import plan_as_dict, plan_document_of
 
         return plan_document_of(self._checked, plan_as_dict(self._planned))
 
 
 def plan(campaign: Campaign) -> Plan:
     """What a campaign would do, from its file alone; touches no host. Raises InvalidInput, and for a soak."""
-    from linewatt.campaign.reading.sites import sites_of_files
+    from linewatt.campaign.reading import sites_of_files
 
     checked = campaign._checked
     if kind := plan_kind(checked):
@@ -160,9 +158,9 @@ class _Heard:
 
 def _to_run(campaign: Campaign, results: Path, *, allow_commands: bool) -> Checked:
     """The campaign with all that is checked before hosts are touched. Raises InvalidInput."""
-    from linewatt.campaign.planning.programs import refuse_listed
-    from linewatt.campaign.resolving import resolve_campaign
-    from linewatt.hosts.journal.journal import state_dir
+    from linewatt.campaign import resolve_campaign
+    from linewatt.campaign.planning import refuse_listed
+    from linewatt.hosts.journal import state_dir
 
     checked = load_campaign(campaign.path, campaign._inventory, will_connect=True)
     if checked.text != campaign._checked.text:
@@ -176,13 +174,13 @@ def _to_run(campaign: Campaign, results: Path, *, allow_commands: bool) -> Check
 
 
 async def _run(checked: Checked, results: Path, heard: OnEvent, *, wait: bool) -> Path:
-    from linewatt.engine.run import Places
-    from linewatt.hosts.journal.journal import state_dir
+    from linewatt.engine import Places
+    from linewatt.hosts.journal import state_dir
 
     places = Places(results, state_dir())
     if kind := plan_kind(checked):
         return Path((await kind.plan(checked).run(places, heard, waits=wait).start()).path)
-    from linewatt.engine.campaign import CampaignRun
+    from linewatt.engine import CampaignRun
 
     planned = planning.plan_campaign(checked, _seed(checked))
     return Path((await CampaignRun(checked, planned, places, heard, waits=wait).start()).path)

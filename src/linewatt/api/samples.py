@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from linewatt.errors import LinewattError
-from linewatt.store.samples import sample_columns
+from linewatt.store import sample_columns
 
 _NUMBER = r"regexp_extract(filename, '/trials/([0-9]+)/samples[.]parquet$', 1)"
 _TRIAL = f"CAST(nullif({_NUMBER}, '') AS INTEGER) AS trial"

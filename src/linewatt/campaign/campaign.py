@@ -11,15 +11,14 @@ from typing import Any, Literal
 
 from linewatt.campaign.design import Design
 from linewatt.core.feature import FeatureLoad, campaign_keys, feature_loads
-from linewatt.hosts.base import HostSpec, goes_with_its_command
-from linewatt.loads.registry import DEFAULT_LOAD
+from linewatt.hosts import HostSpec, goes_with_its_command
+from linewatt.loads import DEFAULT_LOAD
 from linewatt.model import Case, Direction, Family, Shape, TestName
-from linewatt.network.description import HostNetwork
+from linewatt.network import HostNetwork
 from linewatt.power_source_keys import SourceValues
 from linewatt.records import Component, Supplies
-from linewatt.sensors.base import SensorConfig
-from linewatt.sensors.power.base import PowerConfig
-from linewatt.sensors.registry import POWER_DRIVERS
+from linewatt.sensors import POWER_DRIVERS, SensorConfig
+from linewatt.sensors.power import PowerConfig
 
 Order = Literal["interleaved", "mirrored", "sequential", "random"]
 Policy = Literal["pinned", "auto", "neighbour", "remote", "none"]

@@ -17,15 +17,13 @@ from linewatt.campaign.feature_load import load_of_factor, planning_of
 from linewatt.campaign.messages import suggest
 from linewatt.core.feature import feature_load_of
 from linewatt.errors import InvalidInput
-from linewatt.hosts.base import HostSpec
-from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
-from linewatt.loads.registry import load_of_prefix
+from linewatt.hosts import HostSpec
+from linewatt.hosts.facts import format_cpulist, parse_cpulist
+from linewatt.loads import load_of_prefix
 from linewatt.model import Case
-from linewatt.placement.policy import POLICIES
+from linewatt.placement import POLICIES
 from linewatt.sizes import ETHERNET_BYTES, FULL, frame_bytes
-from linewatt.tuning.base import Change
-from linewatt.tuning.cpu import cpus_online as online
-from linewatt.tuning.factors import factor_named
+from linewatt.tuning import ALL_CPUS, CPUS_ONLINE, Change, factor_named, switched_off
 
 ZEROCOPY_FACTOR = "zerocopy"
 PINNED = "pinned"
@@ -75,8 +73,8 @@ def setting_of_hosts(case: Case) -> Setting:
 
 def host_as_set(spec: HostSpec, setting: Iterable[tuple[str, str]], server: str | None = None) -> HostSpec:
     """A host with the CPUs that a setting leaves online there; ``server`` as for :func:`setting_at_host`."""
-    level = dict(setting_at_host(setting, spec.name, server)).get(online.CPUS_ONLINE, online.ALL_CPUS)
-    if level == online.ALL_CPUS:
+    level = dict(setting_at_host(setting, spec.name, server)).get(CPUS_ONLINE, ALL_CPUS)
+    if level == ALL_CPUS:
         return spec
     online_cpus = parse_cpulist(level)
     return replace(
@@ -90,9 +88,7 @@ def setting_at_host(setting: Iterable[tuple[str, str]], host: str, server: str |
     What its clients can do is to stay the same; ``server``: the host of a server that linewatt starts.
     """
     return tuple(
-        factor_level
-        for factor_level in setting
-        if factor_level[0] != online.CPUS_ONLINE or server in (None, host)
+        factor_level for factor_level in setting if factor_level[0] != CPUS_ONLINE or server in (None, host)
     )
 
 
@@ -113,12 +109,12 @@ def is_of_clients_too(case: Case, name: str) -> bool:
 def contradiction(setting: Iterable[tuple[str, str]]) -> tuple[str, str] | None:
     """Levels that cannot be together, and why; ``None``: all can."""
     levels = dict(setting)
-    level = levels.get(online.CPUS_ONLINE, online.ALL_CPUS)
+    level = levels.get(CPUS_ONLINE, ALL_CPUS)
     for name in BY_CPU:
         named = levels.get(name, "off")
-        if named[:1].isdigit() and (off := online.switched_off(level, parse_cpulist(named))):
+        if named[:1].isdigit() and (off := switched_off(level, parse_cpulist(named))):
             return (
-                f"{name}={named} with {online.CPUS_ONLINE}={level}",
+                f"{name}={named} with {CPUS_ONLINE}={level}",
                 f"CPU {format_cpulist(off)} is offline then",
             )
     return None

@@ -20,7 +20,7 @@ from linewatt.document import show_value
 from linewatt.errors import StoreError
 from linewatt.foreign import one_line
 from linewatt.power_source_keys import stored_values, values_of
-from linewatt.sensors.registry import SENSORS
+from linewatt.sensors import SENSORS
 
 
 @cache

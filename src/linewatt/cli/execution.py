@@ -10,21 +10,28 @@ from typing import Any, TypeVar
 
 import typer
 
-from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.plan import Plan
+from linewatt.campaign import Campaign
+from linewatt.campaign.planning import Plan
 from linewatt.cli.answer_imports import answer_modules
 from linewatt.cli.commands.show import show
 from linewatt.cli.output import can_be_made, say
 from linewatt.cli.progress import choose_progress
 from linewatt.cli.signals import until_done
-from linewatt.engine.campaign import CampaignRun
-from linewatt.engine.events import Ended, Event, LeftChanged, OnEvent, Started, TrialStored
-from linewatt.engine.live.secrets import notes_on_open_files
-from linewatt.engine.plan_kinds import KindPlan
-from linewatt.engine.run import Places
+from linewatt.engine import (
+    CampaignRun,
+    Ended,
+    Event,
+    KindPlan,
+    LeftChanged,
+    OnEvent,
+    Places,
+    Started,
+    TrialStored,
+)
+from linewatt.engine.live import notes_on_open_files
 from linewatt.errors import LinewattError, StoreError
-from linewatt.hosts.journal.journal import state_dir
-from linewatt.store.read import Result
+from linewatt.hosts.journal import state_dir
+from linewatt.store import Result
 
 T = TypeVar("T")
 

@@ -14,15 +14,14 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from linewatt.analysis.power.totals import SCOPE_WORDS
+from linewatt.analysis.power import SCOPE_WORDS
 from linewatt.cli.output import console
 from linewatt.cli.progress import PlainProgress
-from linewatt.engine import events
-from linewatt.engine.case_text import describe_case, is_worth_telling
+from linewatt.engine import describe_case, events, is_worth_telling
 from linewatt.findings import kind_of
 from linewatt.foreign import one_line
 from linewatt.model import Trial
-from linewatt.report.provenance import provenance_mark
+from linewatt.report import provenance_mark
 from linewatt.units import format_rate, format_seconds
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from linewatt import __version__
 from linewatt.cli.help import grouped, records, summary
 from linewatt.cli.output import can_be_made, put, say
 from linewatt.errors import LinewattError
-from linewatt.loads.registry import LOADS
+from linewatt.loads import LOADS
 
 _VARIABLE = "_LINEWATT_COMPLETE"
 PLACES = {
@@ -56,7 +56,7 @@ def pages() -> dict[str, str]:
     from typer import main
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
-    from linewatt.cli import whole
+    from linewatt.cli.entry_point import whole
 
     scripts = {
         place: f"{get_completion_script(prog_name='linewatt', complete_var=_VARIABLE, shell=shell)}\n"

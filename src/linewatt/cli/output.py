@@ -38,7 +38,7 @@ def json_text(document: Mapping[str, Any]) -> str:
 
 def print_csv(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
     """Rows as CSV on stdout; ``None`` is an empty cell, and no text is a formula to a spreadsheet."""
-    from linewatt.report.printing.export import csv_of
+    from linewatt.report.printing import csv_of
 
     sys.stdout.write(csv_of(columns, rows))
 
@@ -99,7 +99,7 @@ def results_near(results: Path, *, samples: bool = False) -> Path:
     if not str(results).startswith("s3:/"):
         results_there(results)
         return results
-    from linewatt.store.remote import mirrored
+    from linewatt.store import mirrored
 
     mirror = mirrored(results, samples=samples)
     for damaged in mirror.damaged:

@@ -9,8 +9,7 @@ import sys
 from types import TracebackType
 
 from linewatt.cli.output import say
-from linewatt.engine import events
-from linewatt.engine.case_text import describe_case, outcome_of_trial
+from linewatt.engine import describe_case, events, outcome_of_trial
 from linewatt.foreign import one_line
 from linewatt.units import format_rate, format_seconds
 

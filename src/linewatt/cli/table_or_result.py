@@ -11,8 +11,7 @@ from pathlib import Path
 from linewatt.delimited import TableWarning
 from linewatt.document import read_bytes as contents
 from linewatt.errors import InvalidInput, StoreError
-from linewatt.store import read
-from linewatt.store.read import Result
+from linewatt.store import Result, find_result, load_result, reading_results
 from linewatt.units import number_ranges
 
 MOST_BYTES = 256 * 2**20
@@ -49,11 +48,11 @@ def stored_result(results: Path, result_id: str) -> Iterator[Result]:
     """A stored result, and a guard around what is made of it. Raises InvalidInput where there is none."""
 
     try:
-        path = read.find_result(results, result_id)
+        path = find_result(results, result_id)
     except StoreError as error:
         raise InvalidInput(f"no table, and {error}") from None
-    with read.reading_results(path):
-        yield read.load_result(path)
+    with reading_results(path):
+        yield load_result(path)
 
 
 def folded_warnings(warnings: Iterable[TableWarning]) -> list[str]:

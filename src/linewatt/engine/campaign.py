@@ -11,11 +11,9 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.factors import setting_of_hosts
-from linewatt.campaign.planning.places import Site
-from linewatt.campaign.planning.plain import plan_as_dict as plan_dict
-from linewatt.campaign.planning.plan import Plan, PlannedTrial, Round, plan_campaign
+from linewatt.campaign import Campaign, setting_of_hosts
+from linewatt.campaign.planning import Plan, PlannedTrial, Round, Site, plan_campaign
+from linewatt.campaign.planning import plan_as_dict as plan_dict
 from linewatt.core.feature import FurtherTrials, further_trials
 from linewatt.engine import events, labels
 from linewatt.engine.background_imports import ImportStep, importing
@@ -23,12 +21,21 @@ from linewatt.engine.further import FurtherRunner, lacking_trials
 from linewatt.engine.live.sensing import Restarts, try_until_it_works
 from linewatt.engine.run import Places, Run
 from linewatt.errors import ChangeError, HostError, LinewattError
-from linewatt.hosts.journal.journal import Journal
-from linewatt.hosts.process import finish_before_cancel
+from linewatt.hosts import finish_before_cancel
+from linewatt.hosts.journal import Journal
 from linewatt.model import Case
-from linewatt.store import read
-from linewatt.store.meters import known_meters, looked_too_slow, with_meters
-from linewatt.tuning.base import Change
+from linewatt.store import (
+    Result,
+    known_meters,
+    load_manifest,
+    load_result,
+    looked_too_slow,
+    read_meters,
+    read_trial,
+    trial_dirs,
+    with_meters,
+)
+from linewatt.tuning import Change
 
 if TYPE_CHECKING:  # the others are imported while hosts answer
     from linewatt.engine.feature_load import TrialMaker
@@ -81,7 +88,7 @@ class CampaignRun(Run[events.Ended]):
         self._gone: set[str] = set()
         self._given_up: set[frozenset[str]] = set()
 
-    async def resume(self, result: read.Result) -> events.Ended:
+    async def resume(self, result: Result) -> events.Ended:
         """Run the trials that ``result`` lacks. Raises StoreError if its hosts are not what they were."""
         from linewatt.engine.repeats import Remaining
 
@@ -123,7 +130,7 @@ class CampaignRun(Run[events.Ended]):
         }
 
     async def _measure(
-        self, path: Path, settings: Settings, journal: Journal, result: read.Result | None
+        self, path: Path, settings: Settings, journal: Journal, result: Result | None
     ) -> events.Ended:
         from linewatt.engine.feature_load import open_trials
         from linewatt.engine.repeats import Remaining
@@ -134,7 +141,7 @@ class CampaignRun(Run[events.Ended]):
             self._maker = await open_trials(load, self._session, self._campaign, journal, self._say)
         stage = Stage(self._session, self._campaign, self._plan, settings, self._labels, path, self._say)
         stage.good = self._good
-        hosts = read.load_manifest(path).hosts
+        hosts = load_manifest(path).hosts
         remaining = Remaining(self._campaign, self._plan, result.trials if result else (), hosts)
         rounds = remaining.rounds()
         try:
@@ -146,7 +153,7 @@ class CampaignRun(Run[events.Ended]):
                     await self._further(trials, path, further.get(trials.name, ()), stage)
             return await self._ended(path, remaining)
         except HostError as error:
-            if self._campaign.is_passing or not any(read.trial_dirs(path)):
+            if self._campaign.is_passing or not any(trial_dirs(path)):
                 raise
             raise HostError(f"{error}; go on with: linewatt resume {path.name}") from error
 
@@ -163,9 +170,7 @@ class CampaignRun(Run[events.Ended]):
         self._say(
             events.Started(path.name, str(path), total, total - to_run, plan.duration_s, at_most=adaptive)
         )
-        runner = RoundRunner(
-            self._session, self._campaign, stage, read.load_result(path), total, say, self._maker
-        )
+        runner = RoundRunner(self._session, self._campaign, stage, load_result(path), total, say, self._maker)
         try:
             for position, planned in enumerate(rounds):
                 round_ = remaining.round(planned)
@@ -198,9 +203,7 @@ class CampaignRun(Run[events.Ended]):
             return
         from linewatt.engine.rounds import RoundRunner
 
-        bench = RoundRunner(
-            self._session, self._campaign, stage, read.load_result(path), len(rounds), self._say
-        )
+        bench = RoundRunner(self._session, self._campaign, stage, load_result(path), len(rounds), self._say)
         make_runner = trials.load(trials.run_path)
         runner: FurtherRunner = make_runner(self._session, self._campaign, stage, bench, self._say)
         outcome = "not made" if self._campaign.is_passing else _FOR_RESUME
@@ -222,10 +225,10 @@ class CampaignRun(Run[events.Ended]):
 
     async def _ended(self, path: Path, remaining: Remaining) -> events.Ended:
         """How it ended; why each case stopped is on disk, and what is said to be done. Raises StoreError."""
-        read.load_manifest(path)
+        load_manifest(path)
         remaining.record(path)
-        stored_trials = [read.read_trial(directory) for directory in read.trial_dirs(path)]
-        if any(map(looked_too_slow, with_meters(stored_trials, known_meters(read.read_meters(path))))):
+        stored_trials = [read_trial(directory) for directory in trial_dirs(path)]
+        if any(map(looked_too_slow, with_meters(stored_trials, known_meters(read_meters(path))))):
             await self._settled(path)
         gone = remaining.stored - {trial.number for trial in stored_trials}
         if gone:
@@ -364,7 +367,7 @@ class CampaignRun(Run[events.Ended]):
         """What becomes of the trials of a host that is gone: a result without any is not kept, and one whose
         hosts go with its command is not resumed."""
         is_resumable = (
-            self._path is not None and any(read.trial_dirs(self._path)) and not self._campaign.is_passing
+            self._path is not None and any(trial_dirs(self._path)) and not self._campaign.is_passing
         )
         return f"its trials are {_FOR_RESUME if is_resumable else 'not run'}"
 

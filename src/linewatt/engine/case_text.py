@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from linewatt.analysis.flags.effects import is_light_in_trial
+from linewatt.analysis.flags import is_light_in_trial
 from linewatt.findings import kind_of
 from linewatt.model import Case, Flag, Trial
 from linewatt.units import format_percent, format_rate

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.plan import PlannedTrial
+from linewatt.campaign import Campaign
+from linewatt.campaign.planning import PlannedTrial
 from linewatt.core.feature import FeatureLoad
 from linewatt.engine.events import OnEvent
 from linewatt.engine.live.session import Session
 from linewatt.engine.live.trial import Live, LoadTime
-from linewatt.hosts.journal.journal import Journal
+from linewatt.hosts.journal import Journal
 
 
 class TrialMaker(Protocol):

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from linewatt.campaign.planning.plan import Round
-from linewatt.store.further import further_numbers
+from linewatt.campaign.planning import Round
+from linewatt.store import further_numbers
 
 
 class FurtherRunner(Protocol):

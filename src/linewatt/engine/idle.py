@@ -9,22 +9,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from linewatt.analysis.power import totals as power
-from linewatt.campaign.factors import host_as_set
-from linewatt.campaign.planning.idle import settling_s
+from linewatt.analysis.power import Total, power_of_system
+from linewatt.campaign import host_as_set
+from linewatt.campaign.planning import settling_s
 from linewatt.engine.live.feed import Feed, Reading
 from linewatt.engine.live.session import Session
 from linewatt.engine.measuring import run_record
 from linewatt.engine.measuring.idle import BusyCores, host_values, moving, needed_s
 from linewatt.engine.measuring.window_power import IdlePower, Meters
 from linewatt.errors import HostError, WaitTimeout
-from linewatt.hosts.base import HostSpec
-from linewatt.hosts.clock import now_s
+from linewatt.hosts import HostSpec, now_s
 from linewatt.model import Window
 from linewatt.records import SCHEMA_VERSION, Idle, IdleHost, Look, Times
-from linewatt.store.idle import idle_cores, idle_power_of
-from linewatt.store.read import idle_windows, numbered_files
-from linewatt.store.write import write_idle
+from linewatt.store import idle_cores, idle_power_of, idle_windows, numbered_files, write_idle
 
 LATE_LIMIT_S = 5.0
 
@@ -222,8 +219,8 @@ def _drift(windows: list[Idle], host: str) -> str | None:
         for result in windows[-1].hosts.get(host, IdleHost()).power
         if (idle := joined.get((result.source, result.channel))) is not None
     ]
-    system = power.power_of_system(results)
-    return system.idle_drift if isinstance(system, power.Total) else None
+    system = power_of_system(results)
+    return system.idle_drift if isinstance(system, Total) else None
 
 
 async def _past(feed: Feed, time_s: float, limit_s: float, *, more: bool = False) -> None:

@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from linewatt.campaign.campaign import Campaign, Label
+from linewatt.campaign import Campaign, Label
 from linewatt.errors import InvalidInput, LinewattError
-from linewatt.hosts.facts.read import Facts
+from linewatt.hosts.facts import Facts
 
 Ask = Callable[[str], Awaitable[None]]
 """shows a text and returns once the user has done what it says"""

@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.places import Site
-from linewatt.campaign.planning.plan import Plan
+from linewatt.campaign import Campaign
+from linewatt.campaign.planning import Plan, Site
 from linewatt.core.feature import feature_functions
 from linewatt.declare import Keys
-from linewatt.tuning.base import Change
+from linewatt.tuning import Change
 
 if TYPE_CHECKING:
     from linewatt.engine.events import OnEvent, RunEnded

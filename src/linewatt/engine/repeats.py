@@ -11,14 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from linewatt.analysis.cases.search import without_steps
-from linewatt.analysis.statistics import repeats
-from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.plan import Plan, PlannedTrial, Round
+from linewatt.analysis.cases import without_steps
+from linewatt.analysis.statistics import RepeatOutcome, RepeatRule
+from linewatt.analysis.statistics import Repeats as RepeatBook
+from linewatt.campaign import Campaign
+from linewatt.campaign.planning import Plan, PlannedTrial, Round
 from linewatt.engine.searches import SearchBook
 from linewatt.model import Case, Trial
 from linewatt.records import SCHEMA_VERSION, EndedSearch, Host, Repeats, Searches, StoppedCase
-from linewatt.store import write
+from linewatt.store import write_json
 
 FILE = "repeats.json"
 SEARCHES = "searches.json"
@@ -91,9 +92,9 @@ class Remaining:
     def record(self, result: Path) -> None:
         """Write down why each case and search stopped, once nothing is left to run. Raises StoreError."""
         if self._book is not None and not self.to_run and not (result / FILE).exists():
-            write.write_json(result / FILE, self._stopped(self._book).as_written())
+            write_json(result / FILE, self._stopped(self._book).as_written())
         if self._searches.cases and not self.to_run and not (result / SEARCHES).exists():
-            write.write_json(result / SEARCHES, self._ended().as_written())
+            write_json(result / SEARCHES, self._ended().as_written())
 
     def _needs(self, case: Case) -> bool:
         if case.search:
@@ -116,7 +117,7 @@ class Remaining:
             ],
         )
 
-    def _stopped(self, book: repeats.Repeats) -> Repeats:
+    def _stopped(self, book: RepeatBook) -> Repeats:
         return Repeats(
             schema_version=SCHEMA_VERSION,
             min=book.rule.fewest,
@@ -126,7 +127,7 @@ class Remaining:
             cases=[self._case(case, book.outcome(case)) for case in self._plan.cases if not case.search],
         )
 
-    def _case(self, case: Case, outcome: repeats.RepeatOutcome) -> StoppedCase:
+    def _case(self, case: Case, outcome: RepeatOutcome) -> StoppedCase:
         return StoppedCase(
             case_key=case.key,
             sender=case.sender,
@@ -140,9 +141,9 @@ class Remaining:
         )
 
 
-def _book(campaign: Campaign, plan: Plan, stored: Sequence[Trial]) -> repeats.Repeats | None:
+def _book(campaign: Campaign, plan: Plan, stored: Sequence[Trial]) -> RepeatBook | None:
     if campaign.min_trials is None or campaign.until_ratio is None:
         return None
-    rule = repeats.RepeatRule(campaign.min_trials, campaign.trials, campaign.until_ratio)
+    rule = RepeatRule(campaign.min_trials, campaign.trials, campaign.until_ratio)
     cases = [case for case in plan.cases if not case.search]
-    return repeats.Repeats(rule, cases, stored)
+    return RepeatBook(rule, cases, stored)

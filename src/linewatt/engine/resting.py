@@ -11,7 +11,7 @@ from linewatt.engine.live.feed import Feed
 from linewatt.engine.live.session import Session
 from linewatt.engine.measuring.cool import awaited, follows_s, has_temperature, sources_of, warm
 from linewatt.errors import InvalidInput, WaitTimeout
-from linewatt.hosts.clock import now_s
+from linewatt.hosts import now_s
 from linewatt.model import Window
 from linewatt.records import IdleHost
 

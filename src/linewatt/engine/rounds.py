@@ -14,13 +14,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from linewatt.analysis.cases import rate_search
-from linewatt.analysis.cases.totals import whole_sum
-from linewatt.analysis.limits.sockets import SOCKET_SETTINGS
-from linewatt.analysis.statistics import steadiness
-from linewatt.campaign.campaign import Campaign, feature_values_of
-from linewatt.campaign.factors import setting_of_hosts
-from linewatt.campaign.planning.plan import PlannedTrial
+from linewatt.analysis.cases import warm_up_rate_search, whole_sum
+from linewatt.analysis.limits import SOCKET_SETTINGS
+from linewatt.analysis.statistics import warm_up_change_points
+from linewatt.campaign import Campaign, feature_values_of, setting_of_hosts
+from linewatt.campaign.planning import PlannedTrial
 from linewatt.engine import events
 from linewatt.engine.feature_load import TrialMaker
 from linewatt.engine.live.current_readings import is_current, watts_now
@@ -34,13 +32,11 @@ from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.ends import cpu_shares
 from linewatt.engine.measuring.measure import Measured, measure
 from linewatt.engine.stage import Stage
-from linewatt.hosts.clock import now_s
-from linewatt.hosts.facts.cores import core_groups
-from linewatt.hosts.facts.read import Facts
+from linewatt.hosts import now_s
+from linewatt.hosts.facts import Facts, core_groups
 from linewatt.model import Trial, Window
 from linewatt.power_source_keys import correct_trial
-from linewatt.store import read, samples
-from linewatt.store.write import write_trial
+from linewatt.store import Result, warm_up_samples, write_trial
 
 SENSOR_LIMIT_S = 4.0
 WRITERS = 4
@@ -65,7 +61,7 @@ class RoundRunner:
         session: Session,
         campaign: Campaign,
         stage: Stage,
-        result: read.Result,
+        result: Result,
         total: int,
         on_event: events.OnEvent,
         maker: TrialMaker | None = None,
@@ -344,10 +340,10 @@ def interval_s(campaign: Campaign) -> float:
 
 def warm_up(campaign: Campaign) -> None:
     """Load what is not loaded yet and is used once a trial has ended, while nothing is measured."""
-    steadiness.warm_up_change_points()
+    warm_up_change_points()
     if campaign.search is not None:
-        rate_search.warm_up_rate_search()
-    samples.warm_up_samples()
+        warm_up_rate_search()
+    warm_up_samples()
 
 
 def setup_of(session: Session, campaign: Campaign) -> Setup:

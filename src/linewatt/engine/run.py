@@ -17,11 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from linewatt import __version__
-from linewatt.campaign import stored
-from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.places import Site
-from linewatt.campaign.planning.plan import Round
-from linewatt.campaign.reading.sites import read_topologies, site_of_host
+from linewatt.campaign import Campaign, campaign_as_dict
+from linewatt.campaign.planning import Round, Site
+from linewatt.campaign.reading import read_topologies, site_of_host
 from linewatt.engine import events
 from linewatt.engine.background_imports import ImportStep, importing
 from linewatt.engine.live.current_readings import CpuNow, cpu_now
@@ -31,18 +29,17 @@ from linewatt.engine.observers import Observers
 from linewatt.engine.undo.leftover import refuse_leftovers
 from linewatt.engine.undo.restore import FirstPart, Undoer, undo_and_tell
 from linewatt.errors import HostError, InvalidInput, LinewattError, StoreError
-from linewatt.hosts.clock import now_s
-from linewatt.hosts.facts.read import Facts
-from linewatt.hosts.journal.journal import Journal, journal_path
-from linewatt.hosts.process import finish_before_cancel
+from linewatt.hosts import finish_before_cancel, now_s
+from linewatt.hosts.facts import Facts
+from linewatt.hosts.journal import Journal, journal_path
 from linewatt.records import SCHEMA_VERSION, NotReady
-from linewatt.tuning.base import Change
+from linewatt.tuning import Change
 
 if TYPE_CHECKING:  # what is done with hosts that are connected to is imported while they answer
     from linewatt.engine.live.connections import ConnectionBook
     from linewatt.engine.networks.proof import Leg
     from linewatt.engine.undo.settings import Settings
-    from linewatt.store import read
+    from linewatt.store import Result
 
 OF_EVERY_RUN = (
     "linewatt.engine.networks.port_routes",
@@ -105,7 +102,7 @@ class Run(ABC, Generic[E_co]):
         return await self._run(None)
 
     @abstractmethod
-    async def resume(self, result: read.Result) -> E_co:
+    async def resume(self, result: Result) -> E_co:
         """Run what ``result`` lacks. Raises StoreError if its hosts are not what they were."""
 
     @abstractmethod
@@ -120,9 +117,7 @@ class Run(ABC, Generic[E_co]):
         """The parts of a manifest that a plan makes."""
 
     @abstractmethod
-    async def _measure(
-        self, path: Path, settings: Settings, journal: Journal, result: read.Result | None
-    ) -> E_co:
+    async def _measure(self, path: Path, settings: Settings, journal: Journal, result: Result | None) -> E_co:
         """With hosts that are ours, and put back after it."""
 
     def _needs_cpus(self) -> bool:
@@ -142,7 +137,7 @@ class Run(ABC, Generic[E_co]):
         feeds = self._session.all_feeds({end.host for end in placed_ends}) if placed_ends else []
         return cpu_now(placed_ends, feeds, self._session.specs)
 
-    async def _run(self, result: read.Result | None) -> E_co:
+    async def _run(self, result: Result | None) -> E_co:
         session = self._session
         session.beside.begin(self._needed(), [_warm_up, *importing(self._later)])
         try:
@@ -181,7 +176,7 @@ class Run(ABC, Generic[E_co]):
         await refuse_shared_ports(session, [round_ for round_ in rounds if not routed & round_.hosts])
         return [*changes, *route_changes]
 
-    async def _offered(self, path: Path, changes: Iterable[Change], result: read.Result | None) -> E_co:
+    async def _offered(self, path: Path, changes: Iterable[Change], result: Result | None) -> E_co:
         """With whoever wants to watch it told what happens."""
         resumable = not self._campaign.is_passing
         async with self._observers.during(path, self._places.state, resumable=resumable):
@@ -214,7 +209,7 @@ class Run(ABC, Generic[E_co]):
                 if self._needs_cpus():
                     raise InvalidInput(f"{name}: {error}") from error
 
-    async def _changed(self, path: Path, changes: Iterable[Change], result: read.Result | None) -> E_co:
+    async def _changed(self, path: Path, changes: Iterable[Change], result: Result | None) -> E_co:
         """With every change made before, and undone after, whatever happens in between."""
         from linewatt.engine.live.connections import ConnectionBook
         from linewatt.engine.undo.knobs import ALL_KNOBS
@@ -276,7 +271,7 @@ class Run(ABC, Generic[E_co]):
 
     def _new_result(self, changes: Sequence[Change]) -> Path:
         """Make the result with its manifest. Raises StoreError."""
-        from linewatt.store import write
+        from linewatt.store import new_result
 
         campaign, facts = self._campaign, self._session.facts
         manifest = {
@@ -285,7 +280,7 @@ class Run(ABC, Generic[E_co]):
             "linewatt_version": __version__,
             "created_s": now_s(),
             "campaign_text": campaign.text,
-            "campaign": stored.campaign_as_dict(campaign),
+            "campaign": campaign_as_dict(campaign),
             **self._planned(),
             "hosts": {
                 name: {**spec.as_document(), "facts": facts[name]} for name, spec in campaign.hosts.items()
@@ -293,7 +288,7 @@ class Run(ABC, Generic[E_co]):
         }
         if failed_checks := self._not_ready(changes):
             manifest["not_ready"] = [failed_check.as_written() for failed_check in failed_checks]
-        return write.new_result(self._places.results, campaign.name, now_s(), manifest)
+        return new_result(self._places.results, campaign.name, now_s(), manifest)
 
 
 @contextmanager
@@ -302,9 +297,9 @@ def _kept_if_measured(path: Path, tell: Callable[[str], None]) -> Iterator[Path]
     try:
         yield path
     except BaseException:
-        from linewatt.store import write
+        from linewatt.store import remove_if_empty
 
-        if write.remove_if_empty(path):
+        if remove_if_empty(path):
             tell(f"nothing was measured, so {path.name} is not kept")
         raise
 
@@ -313,12 +308,12 @@ def _warm_up() -> None:
     """What trials are stored with, and read at the end."""
     import numpy  # noqa: F401  whoever stores first would import it
 
-    from linewatt.store import read
+    from linewatt.store import warm_up_reading
 
-    read.warm_up_reading()
+    warm_up_reading()
 
 
-def refuse_other_hosts(campaign: Campaign, facts: Mapping[str, Facts], result: read.Result) -> None:
+def refuse_other_hosts(campaign: Campaign, facts: Mapping[str, Facts], result: Result) -> None:
     """Raises StoreError if a host is not what it was when the result began."""
     for name, host_facts in facts.items():
         if campaign.labels:  # what hands change is what such a campaign is about

@@ -5,9 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from linewatt.analysis.cases import instance_search, rate_search
-from linewatt.analysis.cases.search import Next
-from linewatt.campaign.campaign import Campaign
+from linewatt.analysis.cases import (
+    InstanceRule,
+    Next,
+    RateRule,
+    bounded_by_cpus,
+    next_instance_step,
+    next_rate_step,
+)
+from linewatt.campaign import Campaign
 from linewatt.model import Case, Trial
 from linewatt.records import Host
 
@@ -34,18 +40,14 @@ class SearchBook:
     def _decide(self, case: Case) -> Next:
         rates, instances = self._campaign.search, self._campaign.instance_search
         if case.search == "instances" and instances is not None:
-            rule = instance_search.InstanceRule(
-                instances.runs, instances.most, instances.bound, instances.counts
-            )
+            rule = InstanceRule(instances.runs, instances.most, instances.bound, instances.counts)
             if not instances.named:
-                rule = instance_search.bounded_by_cpus(rule, self._hosts, case)
-            return instance_search.next_instance_step(rule, self._trials[case])
+                rule = bounded_by_cpus(rule, self._hosts, case)
+            return next_instance_step(rule, self._trials[case])
         if rates is None:
             return Next(ended="the campaign does not say how")
-        return rate_search.next_rate_step(
-            rate_search.RateRule(
-                rates.loss_ratios, rates.width_ratio, rates.max_rate_bps, rates.trials, rates.runs
-            ),
+        return next_rate_step(
+            RateRule(rates.loss_ratios, rates.width_ratio, rates.max_rate_bps, rates.trials, rates.runs),
             self._trials[case],
         )
 

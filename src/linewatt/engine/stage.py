@@ -8,11 +8,9 @@ from contextlib import suppress
 from itertools import chain, repeat, takewhile
 from pathlib import Path
 
-from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.entries.networks import BARE_NETWORK
-from linewatt.campaign.factors import setting_of_hosts
-from linewatt.campaign.planning.idle import Between, rounds_between
-from linewatt.campaign.planning.plan import Plan, Round
+from linewatt.campaign import Campaign, setting_of_hosts
+from linewatt.campaign.entries import BARE_NETWORK
+from linewatt.campaign.planning import Between, Plan, Round, rounds_between
 from linewatt.engine import events
 from linewatt.engine.idle import IdleBook, Setting, measure
 from linewatt.engine.labels import LabelError, Labels
@@ -26,9 +24,9 @@ from linewatt.engine.networks.proof import Leg, Proofs
 from linewatt.engine.resting import cooled, refuse_without_temperature
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, HostError, LinewattError, WaitTimeout
-from linewatt.hosts.clock import now_s
+from linewatt.hosts import now_s
 from linewatt.model import Case
-from linewatt.store import write
+from linewatt.store import write_json
 
 AGAIN_AFTER_S = 2.0
 
@@ -298,7 +296,7 @@ class Stage:
         self._labels.prove(self._session.facts)
         number = 1 + len(list(self._path.glob("labels-*.json")))
         seen = {"schema_version": 1, "labels": self._labels.now()}
-        write.write_json(self._path / f"labels-{number}.json", seen)
+        write_json(self._path / f"labels-{number}.json", seen)
         await self._common()
 
     async def _connect_again(self, limit_s: float) -> None:

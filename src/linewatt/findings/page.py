@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from linewatt.findings import Kind, rooms
-from linewatt.findings.kinds import percent
+from linewatt.findings.all_kinds import rooms
+from linewatt.findings.kinds import Kind, percent
 from linewatt.findings.lies import LIES, Lie
 from linewatt.findings.steadiness import LIGHT_RATIO, VISIBLE_CHANGE_RATIO
 

@@ -15,8 +15,7 @@ from typing import Any
 
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.foreign import read_json
-from linewatt.tuning.base import Command
-from linewatt.tuning.commands import checked_interface, script_command
+from linewatt.tuning import Command, checked_interface, script_command
 
 HOST_ROUTE_KNOB = "host_route"
 NONE = "none"

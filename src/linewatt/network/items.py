@@ -29,7 +29,7 @@ from typing import Any
 from linewatt.errors import ChangeError
 from linewatt.network.interfaces import MAIN_TABLE, Interface, InterfaceAddress, Route
 from linewatt.network.kinds import wanted_state
-from linewatt.tuning.commands import checked_interface as interface_name
+from linewatt.tuning import checked_interface as interface_name
 
 ORDER = ("need", "lost", "gone", "link", "option", "master", "mtu", "up", "address", "route")
 SMALLEST_WITH_IPV6 = 1280

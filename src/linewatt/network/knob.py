@@ -21,8 +21,7 @@ from linewatt.network.description import NETWORK_KNOB
 from linewatt.network.items import Key, parse_network_key
 from linewatt.network.kinds import shown_option, shown_state
 from linewatt.network.text import canonical, mapping
-from linewatt.tuning.base import Command
-from linewatt.tuning.commands import script_command
+from linewatt.tuning import Command, script_command
 
 # $1: what is asked for, said back first. stdin: lines for ip, of which some may name what is not there
 _READ = r"""PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin; export LC_ALL=C

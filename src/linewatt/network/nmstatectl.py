@@ -18,15 +18,14 @@ from typing import Any
 
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.foreign import read_json
-from linewatt.hosts.facts.read import Facts
+from linewatt.hosts.facts import Facts
 from linewatt.network.description import HostNetwork
 from linewatt.network.interfaces import Interface, Route
 from linewatt.network.items import Key, parse_network_key
 from linewatt.network.kinds import VXLAN_PORT
 from linewatt.network.text import canonical, mapping
-from linewatt.tuning.base import Command
-from linewatt.tuning.commands import checked_interface as interface_name
-from linewatt.tuning.commands import script_command, tool_command
+from linewatt.tuning import Command, script_command, tool_command
+from linewatt.tuning import checked_interface as interface_name
 
 NMSTATE_KNOB = "nmstate"
 WHOLE = "*"

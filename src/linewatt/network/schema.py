@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
 from linewatt.document import KeyPath, Part
-from linewatt.hosts.addresses import parse_host_ip, parse_ip
-from linewatt.sensors.power.base import text_matching
+from linewatt.hosts import parse_host_ip, parse_ip
+from linewatt.sensors.power import text_matching
 
 Finding = tuple[KeyPath, str]
 

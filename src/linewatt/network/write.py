@@ -15,8 +15,7 @@ from linewatt.errors import ChangeError
 from linewatt.network.items import Key, parse_network_key
 from linewatt.network.kinds import add_words, option_words
 from linewatt.network.removed_interface import restored
-from linewatt.tuning.base import Command
-from linewatt.tuning.commands import script_command
+from linewatt.tuning import Command, script_command
 
 DEFAULT_METRIC = {"ipv4": 0, "ipv6": 1024}
 """of a route that names none; the kernel's IP6_RT_PRIO_USER"""

@@ -19,8 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from linewatt.errors import InvalidInput
-from linewatt.hosts.facts.cpulist import MAX_CPUS
-from linewatt.hosts.facts.kinds import Kind, faster_kinds
+from linewatt.hosts.facts import MAX_CPUS, Kind, faster_kinds
 from linewatt.placement.topology import Device, Groups, Topology, build_cpus
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import cycle, islice
 
 from linewatt.errors import InvalidInput
-from linewatt.hosts.facts.cpulist import format_cpulist
-from linewatt.hosts.facts.kinds import LOW_POWER_KINDS
+from linewatt.hosts.facts import LOW_POWER_KINDS, format_cpulist
 from linewatt.placement.topology import Cpu, Topology
 
 POLICIES = ("auto", "none", "neighbour", "remote")

@@ -12,8 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from linewatt.errors import InvalidInput
-from linewatt.hosts.facts.cpulist import parse_cpulist
-from linewatt.hosts.facts.read import NOT_KNOWN, Facts
+from linewatt.hosts.facts import NOT_KNOWN, Facts, parse_cpulist
 from linewatt.placement.topology import Cpu, Device, Groups, Topology, build_cpus
 
 

@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from linewatt.analysis.comparison.differences import LOGIN, is_secret
+from linewatt.analysis.comparison import LOGIN, is_secret
 from linewatt.document import KeyPath, parse_yaml
 from linewatt.errors import InvalidInput
 from linewatt.records import Manifest
-from linewatt.store.read import Result
+from linewatt.store import Result
 
 LEFT_OUT = "(left out)"
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'", re.DOTALL)

@@ -13,15 +13,19 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from linewatt import units
-from linewatt.analysis.cases.summary import CaseSummary
-from linewatt.analysis.comparison.verdicts import Verdict, signed_change, unit_of_change
-from linewatt.analysis.metrics.metric import CaseMetric, Response
-from linewatt.analysis.metrics.of_power import POWER_METRICS, PowerMetric, power_title
-from linewatt.analysis.metrics.of_trial import METRICS
-from linewatt.analysis.metrics.unit import Unit
-from linewatt.analysis.power.summary import EndPower
-from linewatt.analysis.power.totals import SCOPE_WORDS
-from linewatt.analysis.statistics.stats import Estimate, Method
+from linewatt.analysis.cases import CaseSummary
+from linewatt.analysis.comparison import Verdict, signed_change, unit_of_change
+from linewatt.analysis.metrics import (
+    METRICS,
+    POWER_METRICS,
+    CaseMetric,
+    PowerMetric,
+    Response,
+    Unit,
+    power_title,
+)
+from linewatt.analysis.power import SCOPE_WORDS, EndPower
+from linewatt.analysis.statistics import Estimate, Method
 from linewatt.declare import NUMBER, TEXT, Keys, Schema, choice, maybe, said, sometimes
 from linewatt.model import ENDS, Case, Provenance, Role
 from linewatt.report.findings import NO_MARKS, Marks

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from string import ascii_lowercase
 
-from linewatt.analysis.findings import Finding, Findings, merge_sightings
+from linewatt.analysis import Finding, Findings, merge_sightings
 from linewatt.findings import Figure, Rank
 from linewatt.model import Case, Role
 

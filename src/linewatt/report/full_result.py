@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from linewatt.errors import InvalidInput
 from linewatt.report.kinds import result_kind
-from linewatt.store.read import Result
+from linewatt.store import Result
 
 if TYPE_CHECKING:
     from jinja2 import Environment

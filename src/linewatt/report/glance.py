@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from linewatt.units import format_rate
 
 if TYPE_CHECKING:
-    from linewatt.analysis.cases.summary import CaseSummary
+    from linewatt.analysis.cases import CaseSummary
     from linewatt.report.trials.digest import Digest
 
 MOST_VALUES = 60

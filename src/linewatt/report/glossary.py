@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from linewatt.analysis.metrics.of_trial import METRICS
-from linewatt.analysis.statistics.stats import FEWEST_TO_SKEW, runs_that_exclude
-from linewatt.findings.kinds import percent
-from linewatt.findings.limits import BEYOND_KNEE_GAIN, FULL_RATIO, LITTLE_GAIN_RATIO
+from linewatt.analysis.metrics import METRICS
+from linewatt.analysis.statistics import FEWEST_TO_SKEW, runs_that_exclude
+from linewatt.findings import BEYOND_KNEE_GAIN, FULL_RATIO, LITTLE_GAIN_RATIO, percent
 
 GLOSSARY: tuple[tuple[str, str], ...] = (
     (
@@ -46,8 +45,8 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     (
         "Limited by",
         f"What is nearest to full, if it is at least {percent(FULL_RATIO)} full in every trial and nothing "
-        "speaks against it: the line, a slot, the busiest CPU of a role, a buffer, a queue, or a limit inside "
-        "the device or path. “No limit found” is no proof of room.",
+        "speaks against it: the line, a slot, the busiest CPU of a role, a buffer, a queue, or a limit "
+        "inside the device or path. “No limit found” is no proof of room.",
     ),
 )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from linewatt.core.feature import feature_result_kinds, result_kind_of
 from linewatt.declare import Schema
 from linewatt.records import Manifest
-from linewatt.store.read import Result
+from linewatt.store import Result
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from rich.console import RenderableType
 
-    from linewatt.analysis.comparison.side import RunKind, SingleRun
-    from linewatt.analysis.findings import Findings
-    from linewatt.analysis.metrics.metric import Response
+    from linewatt.analysis import Findings
+    from linewatt.analysis.comparison import RunKind, SingleRun
+    from linewatt.analysis.metrics import Response
     from linewatt.report.listing import Listed
     from linewatt.report.printing.screen import Screen
 

@@ -13,8 +13,8 @@ from pydantic import TypeAdapter
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from linewatt.analysis.cases.summary import fastest_case, mean_bps
-from linewatt.analysis.metrics.of_power import MBPS_PER_W
+from linewatt.analysis.cases import fastest_case, mean_bps
+from linewatt.analysis.metrics import MBPS_PER_W
 from linewatt.declare import SELDOM, Schema, keys_of, listing, one_of, record
 from linewatt.foreign import one_line
 from linewatt.json_document import document_of, fill, of_class
@@ -38,9 +38,7 @@ from linewatt.report.table import (
     legend_notes,
     text_cells,
 )
-from linewatt.store import read
-from linewatt.store.cache import remembered_of_result
-from linewatt.store.read import Damaged, Result
+from linewatt.store import Damaged, Result, load_result, remembered_of_result
 from linewatt.units import MISSING, format_rate, when
 
 if TYPE_CHECKING:
@@ -91,7 +89,7 @@ def _shape() -> TypeAdapter[Listed]:
 
 def kept(path: Path) -> Listed:
     """One line of the list, made once as long as the result stays as it is. Raises StoreError."""
-    return remembered_of_result(path, "list", _shape(), lambda: listed(read.load_result(path)))
+    return remembered_of_result(path, "list", _shape(), lambda: listed(load_result(path)))
 
 
 def listed(result: Result, view: Digest | None = None) -> Listed:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from linewatt.analysis.power.totals import PROVENANCE_WEIGHT
+from linewatt.analysis.power import PROVENANCE_WEIGHT
 from linewatt.model import Provenance
 
 _MARKS: dict[Provenance, str] = {

@@ -16,7 +16,7 @@ from linewatt.sizes import KIB, frame_bytes, unframed_datagram_bytes
 from linewatt.units import format_percent, format_rate
 
 if TYPE_CHECKING:
-    from linewatt.analysis.cases.summary import CaseSummary
+    from linewatt.analysis.cases import CaseSummary
 
 TEST_TITLES = {
     "tcp": "TCP",

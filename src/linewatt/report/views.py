@@ -11,7 +11,7 @@ from linewatt.declare import Schema
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from linewatt.analysis.comparison.matching import Matching, Side
+    from linewatt.analysis.comparison import Matching, Side
     from linewatt.report.section import Section
     from linewatt.report.trials.digest import Digest
 

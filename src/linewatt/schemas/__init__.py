@@ -16,10 +16,10 @@ from typing import Any
 from linewatt.core.feature import feature_options, installed_features, power_source_keys
 from linewatt.core.third_party import load
 from linewatt.declare import Schema, finished, maybe, one_of
-from linewatt.engine.plan_kinds import kinds_of_plans
+from linewatt.engine import kinds_of_plans
 from linewatt.errors import InvalidInput
 from linewatt.json_document import of_class
-from linewatt.report.kinds import result_kinds
+from linewatt.report import result_kinds
 
 CAMPAIGN = "campaign"
 
@@ -49,7 +49,7 @@ def _beside(module: str) -> Schema:
 
 def _planned() -> Schema:
     """A plan of trials, or one of a kind that a feature adds."""
-    from linewatt.campaign.planning.document import plan_document_schema
+    from linewatt.campaign.planning import plan_document_schema
 
     return plan_document_schema({kind.noun: kind.keys() for kind in kinds_of_plans()})
 
@@ -188,7 +188,7 @@ NAMES = (CAMPAIGN, *SCHEMAS)
 def schema_of(name: str) -> dict[str, Any]:
     """A schema by its name. Raises InvalidInput for a name that there is not."""
     if name == CAMPAIGN:
-        from linewatt.campaign.entries.schema import json_schema
+        from linewatt.campaign.entries import json_schema
 
         return json_schema()
     if name not in SCHEMAS:

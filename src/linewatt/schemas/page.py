@@ -68,7 +68,7 @@ duckdb -c "SELECT key::VARCHAR, value::VARCHAR FROM parquet_kv_metadata('results
 
 def page() -> str:
     """The document."""
-    from linewatt.store.samples import sample_columns
+    from linewatt.store import sample_columns
 
     rows = [
         f"| [{name}]({FOLDER}/{name}.json) | {schema.of} | {schema.meaning} | {schema.number} |\n"

@@ -24,8 +24,8 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from linewatt.errors import ParseError
-from linewatt.hosts.base import HostSpec
-from linewatt.hosts.facts.interrupts import names_of_queues
+from linewatt.hosts import HostSpec
+from linewatt.hosts.facts import names_of_queues
 from linewatt.model import Channel
 from linewatt.sensors.base import PACED, LineSensor, SensorConfig
 

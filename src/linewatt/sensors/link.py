@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from linewatt.errors import ParseError
-from linewatt.hosts.base import HostSpec
+from linewatt.hosts import HostSpec
 from linewatt.model import Channel
 from linewatt.sensors.base import PACED, LineSensor, SensorConfig
 

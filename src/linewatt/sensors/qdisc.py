@@ -20,7 +20,7 @@ from pydantic import Field
 
 from linewatt.errors import ParseError
 from linewatt.foreign import read_json
-from linewatt.hosts.base import HostSpec
+from linewatt.hosts import HostSpec
 from linewatt.model import Channel
 from linewatt.sensors.base import PACED, LineSensor, SensorConfig
 

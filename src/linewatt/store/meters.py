@@ -13,11 +13,11 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from linewatt.findings.meters import LONGER_WINDOW_ADVICE
-from linewatt.loads.registry import DEFAULT_LOAD, LOADS
+from linewatt.findings import LONGER_WINDOW_ADVICE
+from linewatt.loads import DEFAULT_LOAD, LOADS
 from linewatt.model import EndResult, Flag, PowerResult, Trial, Window
 from linewatt.records import Meter
-from linewatt.sensors.power.dynamics import POLL_LIMITED, TOO_SHORT_WORDS, Dynamics, student_t, why_too_short
+from linewatt.sensors.power import POLL_LIMITED, TOO_SHORT_WORDS, Dynamics, student_t, why_too_short
 
 TOO_SHORT_CODE = "power-window-too-short"
 FEWEST_STEPS = 2

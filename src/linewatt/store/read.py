@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from linewatt import foreign
 from linewatt.core.feature import named_result, result_kind_of
 from linewatt.errors import DamagedFile, LinewattError, ParseError, StoreError
-from linewatt.hosts.base import goes_with_its_command
+from linewatt.hosts import goes_with_its_command
 from linewatt.model import Counters, Trial
 from linewatt.power_source_keys import SourceValues, correct_trial, values_of
 from linewatt.records import (

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 from linewatt.errors import ChangeError, InvalidInput, LinewattError, ParseError
 from linewatt.foreign import understood
-from linewatt.hosts import batch
-from linewatt.hosts.base import Completed, Host
-from linewatt.hosts.journal.journal import Entry, Journal
+from linewatt.hosts import Completed, Host, batch
+from linewatt.hosts.journal import Entry, Journal
 from linewatt.tuning.base import Change, Command, Knob
 from linewatt.tuning.refusals import Drivers, drivers_of, otherwise, unread, unwritten, why
 from linewatt.tuning.setting_text import brief_target

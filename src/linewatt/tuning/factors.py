@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from linewatt.errors import InvalidInput
-from linewatt.hosts.base import HostSpec
-from linewatt.hosts.facts.cpulist import format_cpulist
+from linewatt.hosts import HostSpec
+from linewatt.hosts.facts import format_cpulist
 from linewatt.tuning.base import Change, ListedKnob
 from linewatt.tuning.commands import HOST_TARGET
 from linewatt.tuning.nic.offload import feature_named

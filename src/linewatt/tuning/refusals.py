@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 from linewatt.errors import ChangeError, HostError
 from linewatt.foreign import shortened
-from linewatt.hosts.base import Completed, Host
-from linewatt.hosts.journal.lines import Entry
+from linewatt.hosts import Completed, Host
+from linewatt.hosts.journal import Entry
 from linewatt.tuning.base import Knob
 from linewatt.tuning.setting_text import brief_target, settings_apart
 

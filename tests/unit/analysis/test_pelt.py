@@ -132,5 +132,5 @@ def test_a_search_for_steps_imports_neither_ruptures_nor_scipy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     step, imported = done.stdout.splitlines()
-    assert step.startswith("Step(at=16,")
+    assert step.startswith("SeriesStep(at=16,")
     assert imported == "[]"

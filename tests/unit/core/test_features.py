@@ -498,12 +498,13 @@ def test_a_campaign_stored_with_a_feature_is_read_with_it_and_refused_without(tm
     campaign = _pages(tmp_path, "pages: 3\n")
     code = (
         "import json, pathlib, sys\n"
-        "from linewatt.campaign import stored\nfrom linewatt.campaign.reading.file import load\n"
-        "from linewatt.engine.live.secrets import open_files\nfrom linewatt.engine.undo.knobs import KNOBS\n"
-        "campaign = load(pathlib.Path(sys.argv[1]))\n"
-        "written = json.loads(json.dumps(stored.as_dict(campaign)))\n"
-        "assert stored.from_dict(written).feature_values == campaign.feature_values\n"
-        "print(json.dumps([written, open_files(campaign), 'page_folder' in KNOBS]))\n"
+        "from linewatt.campaign import stored\nfrom linewatt.campaign.reading.file import load_campaign\n"
+        "from linewatt.engine.live.secrets import notes_on_open_files\n"
+        "from linewatt.engine.undo.knobs import ALL_KNOBS\n"
+        "campaign = load_campaign(pathlib.Path(sys.argv[1]))\n"
+        "written = json.loads(json.dumps(stored.campaign_as_dict(campaign)))\n"
+        "assert stored.campaign_from_dict(written).feature_values == campaign.feature_values\n"
+        "print(json.dumps([written, notes_on_open_files(campaign), 'page_folder' in ALL_KNOBS]))\n"
     )
     environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join([str(tmp_path), *sys.path])}
     done = subprocess.run(
@@ -526,7 +527,7 @@ def test_a_name_with_a_colon_that_no_feature_has_is_the_id_of_a_result(tmp_path:
 TALLY = """
 from pydantic import Field
 from linewatt.core.feature import CampaignKey, Feature, FeatureOption, FurtherTrials, HostCheck, ReportFormat
-from linewatt.report.section import Section, listed
+from linewatt.report.section import Section, text_lines
 FEATURE = Feature(
     name="tally",
     summary="counts",
@@ -561,7 +562,7 @@ class VIEW:
 def tallied(result):
     return f"{len(result.trials)} trials".encode()
 def sections(view):
-    yield Section("Tally", "tally", notes=(listed("Tally", ["counted here"]),))
+    yield Section("Tally", "tally", notes=(text_lines("Tally", ["counted here"]),))
 """
 
 

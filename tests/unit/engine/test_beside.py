@@ -196,7 +196,7 @@ def test_from_the_first_load_to_the_last_nothing_is_imported(
 ) -> None:
     one, steps = run_of(tmp_path), Steps()
     manifest = SimpleNamespace(hosts={})
-    monkeypatch.setattr("linewatt.store.read.load_manifest", lambda _: manifest)
+    monkeypatch.setattr("linewatt.engine.campaign.load_manifest", lambda _: manifest)
     seen: list[int] = []
     more = [steps.step("wanted")] * 1000  # than there is time for before the first load
 
@@ -256,9 +256,9 @@ def test_nothing_is_imported_in_a_soaks_load(tmp_path: Path, monkeypatch: pytest
     for name, value in made.items():
         setattr(one, name, value)
     monkeypatch.setattr("linewatt.features.soak.run.Settings", lambda *_: None)
-    for name in ("start_sensors", "prove"):
+    for name in ("start_sensors", "prove_paths"):
         monkeypatch.setattr(f"linewatt.features.soak.run.{name}", nothing)
-    monkeypatch.setattr("linewatt.features.soak.run.legs", lambda *_: ())
+    monkeypatch.setattr("linewatt.features.soak.run.legs_of_rounds", lambda *_: ())
     try:
         asyncio.run(one._measure(tmp_path, cast(Any, SimpleNamespace(to=nothing)), cast(Any, None), None))
     finally:
@@ -272,16 +272,16 @@ from pathlib import Path
 import numpy as np
 from linewatt.analysis.statistics import steadiness
 from linewatt.analysis.statistics.stats import estimate
-from linewatt.campaign.planning.plan import plan
-from linewatt.campaign.reading.file import load
+from linewatt.campaign.planning.plan import plan_campaign
+from linewatt.campaign.reading.file import load_campaign
 from linewatt.cli.answer_imports import answer_modules
 from linewatt.engine import run
 from linewatt.engine.background_imports import importing
 from linewatt.engine.campaign import CampaignRun
 
 folder = Path(sys.argv[1])
-campaign = load(folder / "two.yaml")
-one = CampaignRun(campaign, plan(campaign, 1), run.Places(folder, folder), print)
+campaign = load_campaign(folder / "two.yaml")
+one = CampaignRun(campaign, plan_campaign(campaign, 1), run.Places(folder, folder), print)
 for step in [*one._needed(), run._warm_up, *importing(answer_modules())]:
     step()
 there = set(sys.modules)

@@ -53,7 +53,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lasts: int, file: Pat
         await one.open()
         return await one.checks()
 
-    monkeypatch.setattr("linewatt.engine.live.session.connect", connect)
+    monkeypatch.setattr("linewatt.engine.live.session.connect_to_host", connect)
     for name in ("SAMPLE_S", "PING_LIMIT_S"):  # one looks at how busy CPUs are, the other gives up packets
         monkeypatch.setattr(f"linewatt.engine.readiness.checkup_probes.{name}", 0.1)
     return list(asyncio.run(all_checks()))

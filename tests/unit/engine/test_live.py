@@ -26,7 +26,8 @@ from linewatt.engine.events import Watts
 from linewatt.engine.live import current_readings
 from linewatt.engine.live.current_readings import is_current, watts_now
 from linewatt.engine.live.feed import Feed
-from linewatt.findings import catalogue, kind_of
+from linewatt.findings import kind_of
+from linewatt.findings.all_kinds import catalogue
 from linewatt.hosts.base import Line
 from linewatt.hosts.clock import now_s
 from linewatt.model import Case, Channel, Flag, Provenance
@@ -148,7 +149,7 @@ def test_every_line_fits_its_terminal_whatever_it_quotes() -> None:
 
 PLAY = """
 import asyncio, sys
-from linewatt.cli.progress import chosen
+from linewatt.cli.progress import choose_progress
 from tests.unit.engine.test_live import DOUBTFUL, flagged, RUNS, STARTED, WATTS
 from linewatt.engine import events
 
@@ -165,7 +166,7 @@ async def play(show):
         raise RuntimeError(sys.argv[3])
     show(events.Ended("id", "results/id", 4, 0, 0))
 
-with chosen(False) as show:
+with choose_progress(False) as show:
     asyncio.run(play(show))
 """
 

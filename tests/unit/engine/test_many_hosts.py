@@ -148,7 +148,7 @@ def test_as_many_hosts_as_may_are_connected_to_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     busy, asked = Busy(), Busy()
-    monkeypatch.setattr(sessions, "connect", busy.one)
+    monkeypatch.setattr(sessions, "connect_to_host", busy.one)
     monkeypatch.setattr(sessions, "read_facts", asked.one)
     session = session_of(tmp_path)
     monkeypatch.setattr(session, "_take", Busy().one)

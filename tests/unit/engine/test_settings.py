@@ -145,7 +145,7 @@ def made(text: str) -> Change:
 
 @pytest.fixture(autouse=True)
 def _knobs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(restore, "KNOBS", KNOBS)
+    monkeypatch.setattr(restore, "ALL_KNOBS", KNOBS)
 
 
 @pytest.fixture

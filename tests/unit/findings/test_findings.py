@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from linewatt.findings import Kind, catalogue, kind_of, rooms
+from linewatt.findings import Kind, kind_of
+from linewatt.findings.all_kinds import catalogue, rooms
 from linewatt.findings.lies import LIES
 from linewatt.findings.page import page
 

@@ -14,7 +14,7 @@ import typer.main
 from bench import place_512
 from tests import forked
 
-from linewatt.cli import whole
+from linewatt.cli.entry_point import whole
 from linewatt.placement.hwloc import parse_lstopo_xml
 
 ROOT = Path(__file__).parents[3]

@@ -68,7 +68,7 @@ hosts:
   dut: {address: 192.0.2.10, data: enp1s0}
 tests: [TESTS]
 """
-RUN = "from linewatt.cli import main; main()"
+RUN = "from linewatt.cli.entry_point import main; main()"
 NOTHING_COMPILED = {"PYTHONDONTWRITEBYTECODE": "1"}
 
 

@@ -16,7 +16,7 @@ OLD = ROOT / "tests" / "captures" / "results" / "method-1"
 
 KNOB = """
 # SPDX-License-Identifier: Apache-2.0
-from linewatt.tuning.commands import Command, tool
+from linewatt.tuning.commands import Command, tool_command
 from linewatt.tuning.setting_text import switch
 
 
@@ -32,7 +32,7 @@ class TxQueueLength:
         return str(int(value))
 
     def read(self, target: str) -> Command:
-        return tool("ip", "-o", "link", "show", "dev", target)
+        return tool_command("ip", "-o", "link", "show", "dev", target)
 
     def parse(self, output: str) -> str:
         return output.split("qlen ")[1].split()[0]
@@ -41,7 +41,7 @@ class TxQueueLength:
         return self.check(value)
 
     def write(self, target: str, setting: str) -> Command:
-        return tool("ip", "link", "set", "dev", target, "txqueuelen", setting)
+        return tool_command("ip", "link", "set", "dev", target, "txqueuelen", setting)
 
 
 LISTED_KNOB = TxQueueLength()

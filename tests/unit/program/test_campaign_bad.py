@@ -52,7 +52,7 @@ def forbid(event, args):
 
 AUDITED = f"""{FORBID}
 import asyncssh  # looks for libraries of the system when it is imported
-from linewatt.cli import main
+from linewatt.cli.entry_point import main
 sys.addaudithook(forbid)
 main()
 """
@@ -69,7 +69,7 @@ class AuditedEach(forked.Forked):
 
     before = f"""{Audited.before}
 import contextlib, io, json
-from linewatt import cli
+from linewatt.cli import entry_point as cli
 
 for file in sys.argv[1:]:
     out, err = io.StringIO(), io.StringIO()

@@ -20,7 +20,7 @@ from tests.unit.conftest import Run
 from tests.unit.features.profiles.test_profiles import host as profiled
 from tests.unit.features.profiles.test_profiles import recorded
 
-from linewatt.cli import whole
+from linewatt.cli.entry_point import whole
 from linewatt.features.profiles import store
 from linewatt.features.profiles.perf.model import Profile
 from linewatt.model import Case

@@ -17,7 +17,7 @@ from scripts.simulate import BEGIN, END
 from tests.doc_pages import DOCUMENTS, ROOT, prose, text_of
 
 from linewatt.cli import manual
-from linewatt.findings import catalogue
+from linewatt.findings.all_kinds import catalogue
 
 PACKAGE = ROOT / "src" / "linewatt"
 CODE = re.compile(r"`([\w/]+\.py)`((?:,? `\w+`(?!\.py))*)")

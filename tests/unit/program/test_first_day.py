@@ -463,7 +463,7 @@ def test_a_pipe_that_nobody_writes_to_is_not_waited_for(
 
 def test_a_pipe_that_somebody_writes_to_is_a_file_like_any_other(write: Write) -> None:
     path = write(CAMPAIGN)
-    script = "from linewatt.cli import main; main()"
+    script = "from linewatt.cli.entry_point import main; main()"
     line = f'{sys.executable} -c "{script}" plan <(sleep 0.2; cat {path})'
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")

@@ -18,7 +18,7 @@ from tests.report_factories import demo_trials, result, stored
 from tests.unit.conftest import Run
 
 import linewatt
-from linewatt import cli
+from linewatt.cli import entry_point as cli
 from linewatt.cli.help import GROUPS, records, summary
 from linewatt.cli.manual import ENVIRONMENT, PAGE, PLACES, pages
 from linewatt.core.feature import feature_commands
@@ -208,7 +208,7 @@ def test_bash_completes_commands_options_and_results(
 
 def test_only_the_command_on_the_line_is_made_ready_for_a_completion() -> None:
     tell = (
-        "import sys; from linewatt.cli import main\ntry: main()\n"
+        "import sys; from linewatt.cli.entry_point import main\ntry: main()\n"
         "finally: print(*sys.modules, file=sys.stderr)"
     )
     given = {"_LINEWATT_COMPLETE": "complete_bash", "COMP_WORDS": "linewatt show --ful", "COMP_CWORD": "2"}
@@ -233,7 +233,7 @@ def test_ctrl_c_ends_a_command_with_a_word_and_130(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("linewatt.store.read.read_each", interrupted)
+    monkeypatch.setattr("linewatt.cli.actions.list.read_each", interrupted)
     monkeypatch.setattr("linewatt.cli.output.results_near", lambda path, **_: path)
     monkeypatch.setattr("sys.argv", ["linewatt", "list", "--results", "."])
     with pytest.raises(SystemExit) as end:

@@ -15,7 +15,7 @@ import pytest
 from tests import forked
 from tests.report_factories import result, scaling_trials, stored
 
-from linewatt import cli
+from linewatt.cli import entry_point as cli
 from linewatt.core.feature import feature_commands
 
 RESULT = Path(__file__).parents[1].parent / "captures" / "results" / "method-1"
@@ -46,7 +46,7 @@ class After(forked.Forked):
 
     before = """
 import sys
-from linewatt.cli import main
+from linewatt.cli.entry_point import main
 words, sys.argv = sys.argv, ["linewatt", "schema", "no such"]
 try:
     main()
@@ -66,7 +66,16 @@ def test_only_the_command_that_is_asked_for_is_imported(tmp_path: Path) -> None:
     tell = "import atexit; atexit.register(lambda: print(*sys.modules, file=sys.stderr))"
     done = run("list", "--results", str(tmp_path), before=tell)
     modules = [name for name in done.stderr.split() if name.startswith("linewatt.cli.")]
-    needed = ("actions", "actions.list", "commands", "commands.list", "help", "options", "output")
+    needed = (
+        "actions",
+        "actions.list",
+        "commands",
+        "commands.list",
+        "entry_point",
+        "help",
+        "options",
+        "output",
+    )
     assert sorted(modules) == [f"linewatt.cli.{name}" for name in needed]
     assert "pydantic" in done.stderr.split(), "what the command needs is there"
 

@@ -26,7 +26,7 @@ from tests.stream_helpers import cut_records
 import linewatt
 from linewatt.campaign.planning.plan import plan_campaign
 from linewatt.campaign.reading.file import load_campaign
-from linewatt.cli import whole
+from linewatt.cli.entry_point import whole
 from linewatt.errors import ParseError
 from linewatt.features.soak.plan import plan_soak
 from linewatt.hosts.base import HostSpec

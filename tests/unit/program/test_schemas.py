@@ -313,8 +313,8 @@ def test_comparing_two_results_is_valid(run: Run, tmp_path: Path) -> None:
 
 def test_no_other_command_reads_a_schema() -> None:
     lines = (
-        "import sys, linewatt.cli",
-        "linewatt.cli.whole()",
+        "import sys, linewatt.cli.entry_point",
+        "linewatt.cli.entry_point.whole()",
         "made = [one for one in sys.modules if one.startswith(('linewatt.schemas', 'linewatt.api'))]",
         "assert made == [], made",
     )

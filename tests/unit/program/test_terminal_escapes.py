@@ -17,8 +17,9 @@ from rich.table import Table
 from rich.text import Text
 from tests.unit.engine.test_check_command import campaign
 
-from linewatt.cli import main, output, progress
+from linewatt.cli import output, progress
 from linewatt.cli.actions import check as check_command
+from linewatt.cli.entry_point import main
 from linewatt.engine import events
 from linewatt.engine.readiness.readiness import Check
 from linewatt.errors import HostError

@@ -10,7 +10,7 @@ from typing import get_args
 from tests.truth.plants import HEADROOM, PLANTS
 
 from linewatt.analysis.limits import candidate
-from linewatt.findings import catalogue
+from linewatt.findings.all_kinds import catalogue
 
 DOCS = Path(__file__).parents[3] / "docs"
 OF_A_LAB_OF_ITS_OWN = "a ceiling that two ports share"

@@ -67,7 +67,7 @@ from linewatt.features.soak.digest import Soak, digest
 from linewatt.features.soak.figures import Drift
 from linewatt.features.soak.flags import flags as soak_flags
 from linewatt.features.soak.scan import MissingChunks
-from linewatt.findings import catalogue
+from linewatt.findings.all_kinds import catalogue
 from linewatt.hosts.clock import Offset
 from linewatt.model import (
     Case,

@@ -248,7 +248,7 @@ def test_what_is_kept_of_a_result_gives_the_same_comparison_with_no_trial_read(
     monkeypatch.setattr(cache, "SETTLED_S", -1.0)
     first = run("compare", "20260101", "20260102", "--json")
     history = run("history", "--json")
-    monkeypatch.setattr(sides, "load", None)
+    monkeypatch.setattr(sides, "load_result", None)
     assert run("compare", "20260101", "20260102", "--json") == first
     assert run("history", "--json") == history
     assert json.loads(first[1])["comparisons"]

@@ -23,7 +23,7 @@ from tests.report_factories import powered, renumbered, result, trial
 from tests.unit.conftest import Run
 
 from linewatt.cli import output
-from linewatt.findings import catalogue
+from linewatt.findings.all_kinds import catalogue
 from linewatt.model import Case, Flag, Trial
 from linewatt.report.printing.screen import MOST_LINES, fitted
 from linewatt.report.trials.answer.first_screen import first_screen_of_trials

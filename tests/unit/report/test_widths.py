@@ -18,7 +18,7 @@ from rich.text import Text
 from tests.amounts import inputs
 from tests.fuzz.stored_results import CAMPAIGN, LEVELS, OLD, OTHER_SOAK, SOAK, results
 
-from linewatt import cli
+from linewatt.cli import entry_point as cli
 from linewatt.cli.output import console
 from linewatt.report.printing.text_table import render_table
 from linewatt.report.table import Cell, Head, Row, RowGroup, Table, text_cells

@@ -17,6 +17,7 @@ from pydantic import TypeAdapter
 from tests.unit.conftest import Run
 from tests.unit.store.test_store import MANIFEST, SERIES, TRIAL
 
+from linewatt.report import listing
 from linewatt.store import cache, read, write
 from linewatt.store.cache import state_of_result
 
@@ -43,7 +44,7 @@ def loaded(root: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Look:
         seen.append(path.name)
         return load(path)
 
-    monkeypatch.setattr(read, "load_result", count)
+    monkeypatch.setattr(listing, "load_result", count)
 
     def look() -> list[str]:
         seen.clear()

@@ -19,7 +19,7 @@ from scripts.quick import Affected, Done, Progress, Ran
 ROOT = Path(__file__).parents[3]
 SOURCES = {
     "linewatt.units": "",
-    "linewatt.cli": "",
+    "linewatt.cli.entry_point": "",
     "linewatt.cli.commands.show": "",
     "linewatt.report": "",
     "linewatt.report.table": 'PAGE = "table.html.j2"',
@@ -45,7 +45,7 @@ IMPORTS = {
     "linewatt.report.table": ["linewatt.units"],
     "linewatt.cli.commands.show": ["linewatt.report.table"],
     "tests.pages": ["linewatt.report.table"],
-    "tests.unit.conftest": ["linewatt.cli"],
+    "tests.unit.conftest": ["linewatt.cli.entry_point"],
     "tests.unit.test_units": ["linewatt.units"],
     "tests.unit.test_table": ["linewatt.report.table"],
     "tests.unit.test_screens": ["tests.pages"],
@@ -53,7 +53,7 @@ IMPORTS = {
     "tests.unit.test_mpstat": ["linewatt.sensors.mpstat"],
     "tests.unit.test_sensors": ["linewatt.sensors.registry"],
     "tests.fuzz.test_sensors": ["linewatt.sensors.registry"],
-    "tests.lab.test_campaign": ["linewatt.cli"],
+    "tests.lab.test_campaign": ["linewatt.cli.entry_point"],
 }
 
 
@@ -99,7 +99,7 @@ def test_a_long_file_comes_last_of_its_distance() -> None:
 
 
 def test_a_test_that_uses_a_fixture_depends_on_what_conftest_imports() -> None:
-    assert names(chosen("src/linewatt/cli/__init__.py").here) == ["show"]
+    assert names(chosen("src/linewatt/cli/entry_point.py").here) == ["show"]
     assert names(chosen("tests/unit/conftest.py").here) == ["show"]
 
 

@@ -303,7 +303,7 @@ def test_a_host_whose_connection_ends_while_it_is_put_back_is_connected_again_an
         return lock.Held()
 
     host.run = breaks  # type: ignore[method-assign]
-    monkeypatch.setattr("linewatt.engine.undo.restore.connect", connected)
+    monkeypatch.setattr("linewatt.engine.undo.restore.connect_to_host", connected)
     monkeypatch.setattr("linewatt.engine.undo.restore.take", taken)
     said: list[str] = []
     assert asyncio.run(undo_all(journal, {"h1": host}, Undoer(say=said.append))) == (2, ())
@@ -338,7 +338,7 @@ def test_a_journal_that_cannot_be_read_again_keeps_no_other_host_from_being_put_
         raise HostError(f"{spec.name}: no answer within 10 s")
 
     hosts["h1"].run = breaks  # type: ignore[method-assign]
-    monkeypatch.setattr("linewatt.engine.undo.restore.connect", gone)
+    monkeypatch.setattr("linewatt.engine.undo.restore.connect_to_host", gone)
     undone, problems = asyncio.run(undo_all(journal, hosts))
     assert (undone, problems) == (1, ("h1: no answer within 10 s (1 settings are still to be put back)",))
     assert [host.settings["a.b"] for host in hosts.values()] == ["2", "1"]

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from linewatt.analysis.cases.totals import totals_of_instances, withholds_throughput
 from linewatt.findings import kind_of
-from linewatt.hosts.facts.cpulist import parse_cpulist
+from linewatt.hosts.facts import parse_cpulist
 from linewatt.model import ENDS, Case, EndResult, Flag, FlowResult, InstanceResult, Role, Trial
 
 

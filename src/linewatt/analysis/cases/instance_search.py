@@ -17,7 +17,7 @@ from linewatt.analysis.cases.search import Next, failing, sent_s
 from linewatt.analysis.limits.ceiling import Gain, gain
 from linewatt.analysis.limits.knee import Knee, Line, lines
 from linewatt.analysis.statistics.stats import Estimate, estimate
-from linewatt.findings.limits import LITTLE_GAIN_RATIO, SAME_CEILING_RATIO
+from linewatt.findings import LITTLE_GAIN_RATIO, SAME_CEILING_RATIO
 from linewatt.model import Case, Trial
 from linewatt.records import Host
 

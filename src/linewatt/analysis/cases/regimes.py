@@ -15,7 +15,7 @@ from linewatt.analysis.limits.ceiling import Measured, flat, gain
 from linewatt.analysis.limits.cpus import count
 from linewatt.analysis.limits.knee import Knee, knee, widened
 from linewatt.analysis.limits.ranking import Ranked
-from linewatt.findings.limits import LITTLE_GAIN_RATIO
+from linewatt.findings import LITTLE_GAIN_RATIO
 from linewatt.model import Case
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from linewatt.analysis.cases.instance_search import InstanceSearch
 from linewatt.analysis.cases.series import flagged
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.statistics.steadiness import drift_within
-from linewatt.findings.verdict import SEARCH_DRIFT
+from linewatt.findings import SEARCH_DRIFT
 from linewatt.model import Case, Flag, Trial
 from linewatt.units import format_change, format_seconds
 

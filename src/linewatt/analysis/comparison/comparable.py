@@ -18,10 +18,9 @@ from linewatt.analysis.comparison.observed_settings import offload_shown
 from linewatt.analysis.comparison.obstacle import Obstacle
 from linewatt.analysis.comparison.side import Side
 from linewatt.errors import ParseError
-from linewatt.loads.base import Load, Version
-from linewatt.loads.registry import LOADS, load_of
+from linewatt.loads import LOADS, Load, Version, load_of
 from linewatt.model import Case, Role
-from linewatt.tuning.nic.offload import OFFLOAD_ABBREVIATIONS
+from linewatt.tuning import OFFLOAD_ABBREVIATIONS
 
 LOAD_CODES: tuple[str, ...] = tuple(
     code

@@ -17,8 +17,8 @@ from linewatt.analysis.comparison.differences import is_expected
 from linewatt.analysis.comparison.matching import Side
 from linewatt.analysis.limits.sockets import CONGESTION, SOCKET_LIMITS
 from linewatt.core.feature import feature_functions
-from linewatt.hosts.facts.cores import core_is
-from linewatt.loads.registry import DEFAULT_LOAD, LOADS
+from linewatt.hosts.facts import core_is
+from linewatt.loads import DEFAULT_LOAD, LOADS
 from linewatt.model import Role
 
 _ROLES: tuple[Role, Role] = ("sender", "receiver")

@@ -14,10 +14,10 @@ from typing import Any
 from linewatt.analysis.comparison.case_runs import CaseRuns
 from linewatt.analysis.comparison.matching import Match, Side
 from linewatt.analysis.comparison.observed_settings import SETTING, in_force
-from linewatt.hosts.facts.read import NOT_KNOWN, fact_of_port
-from linewatt.loads.registry import DEFAULT_LOAD, LOADS
+from linewatt.hosts.facts import NOT_KNOWN, fact_of_port
+from linewatt.loads import DEFAULT_LOAD, LOADS
 from linewatt.model import Case
-from linewatt.tuning.nic.offload import OFFLOAD_ABBREVIATIONS
+from linewatt.tuning import OFFLOAD_ABBREVIATIONS
 
 LOGIN = {"port", "user", "key_file", "known_hosts", "jump"}
 """how somebody logs in to a host"""

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from linewatt.hosts.facts.read import FURTHER_NICS
-from linewatt.tuning.nic.offload import OFFLOAD_ABBREVIATIONS
+from linewatt.hosts.facts import FURTHER_NICS
+from linewatt.tuning import OFFLOAD_ABBREVIATIONS
 
 SETTING = "setting."
 """beginning of what no fact shows"""

@@ -11,7 +11,7 @@ from linewatt.analysis.comparison.case_runs import CaseRuns
 from linewatt.analysis.comparison.obstacle import Obstacle
 from linewatt.analysis.metrics.metric import Response
 from linewatt.declare import Keys
-from linewatt.hosts.facts.read import Facts
+from linewatt.hosts.facts import Facts
 from linewatt.model import Case, Flag, Provenance
 from linewatt.records import Campaign, Host
 

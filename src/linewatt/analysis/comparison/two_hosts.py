@@ -13,7 +13,7 @@ from typing import Any
 from linewatt.analysis.comparison.differences import as_text, leaves_of
 from linewatt.analysis.comparison.matching import LeftOver, Match, Matching, Side, identity
 from linewatt.errors import InvalidInput
-from linewatt.loads.registry import DEFAULT_LOAD
+from linewatt.loads import DEFAULT_LOAD
 from linewatt.model import Case
 
 HEADLINES = (

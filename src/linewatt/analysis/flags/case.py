@@ -21,13 +21,16 @@ from linewatt.analysis.statistics.few_runs import Unresolved, unresolved
 from linewatt.analysis.statistics.modes import FEWEST_RUNS, Modes, modes
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.analysis.statistics.steadiness import drift, unlike
-from linewatt.findings.limits import (
+from linewatt.findings import (
     EXCEEDED_RATE_RATIO,
+    FEWEST_RUNS_OF_CASE,
     FULL_RATIO,
     IMPOSSIBLE_LINE_RATIO,
+    MIN_OUTLIER,
+    MIN_OUTLIER_W,
     REACHED_RATE_RATIO,
+    SAME_CORES,
 )
-from linewatt.findings.power import FEWEST_RUNS_OF_CASE, MIN_OUTLIER, MIN_OUTLIER_W, SAME_CORES
 from linewatt.model import Case, EndResult, Flag, Trial
 from linewatt.units import format_change, format_percent, format_rate, format_rates, format_seconds
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from linewatt.analysis.flags.case_flag import case_flag
-from linewatt.findings.limits import ASYMMETRIC_FACTOR
+from linewatt.findings import ASYMMETRIC_FACTOR
 from linewatt.model import Case, Direction, Flag, is_request_response
 from linewatt.units import format_rate
 

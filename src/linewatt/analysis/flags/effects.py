@@ -7,9 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from linewatt.analysis.statistics.stats import estimate
-from linewatt.findings import kind_of
-from linewatt.findings.kinds import Figure
-from linewatt.findings.steadiness import LIGHT_RATIO, VISIBLE_CHANGE_RATIO
+from linewatt.findings import LIGHT_RATIO, VISIBLE_CHANGE_RATIO, Figure, kind_of
 from linewatt.model import Flag, Trial
 
 
@@ -23,8 +21,8 @@ def light_codes(done: Sequence[Trial]) -> frozenset[str]:
     """Codes that are notes in a case with these trials, although they make figures doubtful elsewhere.
 
     All findings on a figure together may change its mean by less than its 95 % CI reaches to a side, and by
-    less than :data:`VISIBLE` whatever that is, for what happened may be why runs differ. With one run the
-    limit is :data:`LIGHT`. A finding whose effect is not known is never light.
+    less than :data:`VISIBLE_CHANGE_RATIO` whatever that is, for what happened may be why runs differ. With
+    one run the limit is :data:`LIGHT_RATIO`. A finding whose effect is not known is never light.
     """
     effects: dict[str, list[float | None]] = {}
     for trial in done:

@@ -11,7 +11,7 @@ from linewatt.analysis.flags.case_flag import case_flag
 from linewatt.analysis.limits import limit_text
 from linewatt.analysis.limits.ranking import Ranked
 from linewatt.analysis.limits.verdict import Limit
-from linewatt.findings.limits import FULL_RATIO, SLOWER_PAIR_RATIO
+from linewatt.findings import FULL_RATIO, SLOWER_PAIR_RATIO
 from linewatt.model import Case, Flag, Role, Trial
 from linewatt.units import format_change, format_rate
 

@@ -7,20 +7,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from linewatt.findings.meters import (
+from linewatt.findings import (
     HUNG_CORES,
     HUNG_TWO_CORES,
     HUNG_TWO_STEPS,
     LEAST_W_PER_CORE,
     LONG_AVERAGING_S,
+    SCOPES_THAT_FOLLOW_THE_CPU,
     SLOW_REFRESH_S,
     SLOWEST_REFRESH_S,
     STANDS_WINDOWS,
 )
-from linewatt.findings.power import SCOPES_THAT_FOLLOW_THE_CPU
 from linewatt.model import Flag, PowerResult, Trial
 from linewatt.records import Idle, Meter
-from linewatt.sensors.power.dynamics import POLL_LIMITED
+from linewatt.sensors.power import POLL_LIMITED
 
 
 def meter_flags(meters: Iterable[Meter], idle: Iterable[Idle], trials: Sequence[Trial]) -> Iterator[Flag]:

@@ -8,7 +8,7 @@ from statistics import fmean
 
 from linewatt.analysis.limits.candidate import SentAgain
 from linewatt.analysis.limits.retransmits import mean_sent_again, sent_again
-from linewatt.findings.limits import LOSSY_RETRANSMIT_RATIO
+from linewatt.findings import LOSSY_RETRANSMIT_RATIO
 from linewatt.model import Case, Flag, Trial
 from linewatt.units import format_percent
 

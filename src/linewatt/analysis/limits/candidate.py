@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from linewatt.findings.limits import OVERFLOW_PART
+from linewatt.findings import OVERFLOW_PART
 from linewatt.model import CpuShares, OtherProcess, Role, SharedCpu
 
 Kind = Literal[

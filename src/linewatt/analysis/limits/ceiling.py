@@ -18,7 +18,7 @@ from linewatt.analysis.limits.knee import Knee
 from linewatt.analysis.limits.ranking import Ranked
 from linewatt.analysis.limits.verdict import Limit
 from linewatt.analysis.statistics.contrasts import welch
-from linewatt.findings.limits import (
+from linewatt.findings import (
     BEYOND_KNEE_GAIN,
     CEILING_SD_RATIO,
     FULL_RATIO,

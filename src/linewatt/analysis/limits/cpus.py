@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from linewatt.analysis.limits.candidate import Candidate, Kind
-from linewatt.findings.limits import FULL_RATIO
+from linewatt.findings import FULL_RATIO
 from linewatt.model import CpuShares, EndResult, OtherProcess, Trial
 from linewatt.units import format_percent
 

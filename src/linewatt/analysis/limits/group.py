@@ -11,7 +11,7 @@ from linewatt.analysis.limits import limit_text
 from linewatt.analysis.limits.candidate import Kind
 from linewatt.analysis.limits.paths import lost_ratio
 from linewatt.analysis.limits.verdict import Limit, verdict
-from linewatt.findings.limits import LIMITING_LOSS_RATIO
+from linewatt.findings import LIMITING_LOSS_RATIO
 from linewatt.model import Case, Trial
 
 _TURNED: dict[Kind, Kind] = {

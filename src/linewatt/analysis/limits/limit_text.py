@@ -10,7 +10,7 @@ from linewatt.analysis.limits.candidate import Kind, SentAgain
 from linewatt.analysis.limits.cpus import ROLES, count, seen_cores, used_cores
 from linewatt.analysis.limits.paths import line_words, rate_words
 from linewatt.analysis.limits.ranking import Ranked
-from linewatt.findings.limits import FULL_RATIO
+from linewatt.findings import FULL_RATIO
 from linewatt.model import CpuShares, OtherProcess
 from linewatt.units import format_percent, format_rate
 

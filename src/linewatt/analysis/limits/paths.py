@@ -9,7 +9,7 @@ from dataclasses import replace
 from linewatt.analysis.cases.flows import flow_trials
 from linewatt.analysis.limits.candidate import Candidate, Kind
 from linewatt.analysis.limits.ports import lines_apart
-from linewatt.findings.limits import IMPOSSIBLE_LINE_RATIO, LIMITING_LOSS_RATIO, OVERFLOW_PART
+from linewatt.findings import IMPOSSIBLE_LINE_RATIO, LIMITING_LOSS_RATIO, OVERFLOW_PART
 from linewatt.model import ENDS, EndResult, Role, Trial
 from linewatt.units import format_percent, format_rate
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linewatt.findings.limits import FULL_RATIO, IMPOSSIBLE_LINE_RATIO
+from linewatt.findings import FULL_RATIO, IMPOSSIBLE_LINE_RATIO
 from linewatt.model import PortResult, Trial
 
 

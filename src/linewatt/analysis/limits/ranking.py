@@ -13,7 +13,7 @@ from linewatt.analysis.limits.cpus import cpu_candidates
 from linewatt.analysis.limits.paths import lost_ratio, path_candidates
 from linewatt.analysis.limits.quotas import quota_candidates
 from linewatt.analysis.limits.retransmits import mean_sent_again, retransmit_candidates
-from linewatt.findings.limits import (
+from linewatt.findings import (
     FULL_ALONE_RATIO,
     FULL_RATIO,
     LIMITING_LOSS_RATIO,

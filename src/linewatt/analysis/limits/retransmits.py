@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 
 from linewatt.analysis.limits.candidate import Candidate, SentAgain
-from linewatt.findings.limits import LOSSY_RETRANSMIT_RATIO, SEGMENT_BITS
+from linewatt.findings import LOSSY_RETRANSMIT_RATIO, SEGMENT_BITS
 from linewatt.model import EndResult, Role, Trial
-from linewatt.sensors.drops import losses_of_host
+from linewatt.sensors import losses_of_host
 
 _ROLES: tuple[Role, Role] = ("sender", "receiver")
 

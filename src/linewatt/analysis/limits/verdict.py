@@ -17,7 +17,7 @@ from linewatt.analysis.limits.candidate import Kind
 from linewatt.analysis.limits.cpus import ROLES, count
 from linewatt.analysis.limits.paths import line_words, lost_ratio
 from linewatt.analysis.limits.ranking import Ranked, rank
-from linewatt.findings.limits import EXCEEDED_RATE_RATIO, LIMITING_LOSS_RATIO, REACHED_RATE_RATIO, TIE_RATIO
+from linewatt.findings import EXCEEDED_RATE_RATIO, LIMITING_LOSS_RATIO, REACHED_RATE_RATIO, TIE_RATIO
 from linewatt.model import ENDS, Case, Trial, is_request_response
 from linewatt.units import format_percent, format_rate
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.power.totals import least_sure
-from linewatt.findings.limits import REACHED_RATE_RATIO
+from linewatt.findings import REACHED_RATE_RATIO
 from linewatt.model import ENDS, Case, Provenance, Role
 from linewatt.units import format_rate
 

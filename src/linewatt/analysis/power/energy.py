@@ -30,10 +30,10 @@ from itertools import pairwise, takewhile
 from statistics import median
 
 from linewatt.analysis.power import meters
-from linewatt.findings.meters import FEWEST_SAMPLES
+from linewatt.findings import FEWEST_SAMPLES
 from linewatt.missing import Missing
 from linewatt.model import Window
-from linewatt.sensors.power.dynamics import POLL_LIMITED, Dynamics, student_t, why_too_short
+from linewatt.sensors.power import POLL_LIMITED, Dynamics, student_t, why_too_short
 
 MAX_GAP_READINGS = 3
 """A longer silence is a gap, and nothing is interpolated over it."""

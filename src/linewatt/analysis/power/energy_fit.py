@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from linewatt.analysis.power.energy_design import MOST_CHANCE, Design, Extension, Point, Row
 from linewatt.analysis.power.packet_energy import PacketEnergy
 from linewatt.energy_model import FEWEST_STATES, SAME_RATIO
-from linewatt.findings.meters import ENERGY_STEPS
+from linewatt.findings import ENERGY_STEPS
 from linewatt.missing import Missing
 from linewatt.units import format_percent, format_rate, format_significant, kpps_from_pps
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from statistics import fmean, median
 
 from linewatt.analysis.cases.totals import whole_sum
-from linewatt.findings.cpu import FREQUENCY_DIFFERENCE, POWER_LIMIT_RATIO
+from linewatt.findings import FREQUENCY_DIFFERENCE, POWER_LIMIT_RATIO
 from linewatt.model import EndResult
 from linewatt.units import ghz_from_hz
 

@@ -22,8 +22,8 @@ from itertools import pairwise, permutations
 from statistics import median
 from typing import Any, Literal, NamedTuple
 
-from linewatt.findings.meters import LATE_S
-from linewatt.sensors.power.dynamics import POLL_LIMITED, Dynamics
+from linewatt.findings import LATE_S
+from linewatt.sensors.power import POLL_LIMITED, Dynamics
 
 Points = Sequence[tuple[float, float]]
 """(time in s, W) in order"""

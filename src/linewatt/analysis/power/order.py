@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from linewatt.analysis.power.totals import SCOPE_WORDS, repeat
-from linewatt.findings.power import FAR_MORE_RATIO, MIN_OUT_RATIO
+from linewatt.findings import FAR_MORE_RATIO, MIN_OUT_RATIO
 
 LOOSE, LOOSE_W = 0.1, 5.0
 """Two readings of different moments may contradict by this part of the larger one, and by so many W."""

@@ -13,7 +13,7 @@ from itertools import combinations
 from statistics import median
 
 from linewatt.analysis.power.machine_conditions import NOTHING, Beside, evidence
-from linewatt.findings.limits import OUTLIER_PART, OUTLIER_SDS, OUTLIER_UNCERTAINTIES
+from linewatt.findings import OUTLIER_PART, OUTLIER_SDS, OUTLIER_UNCERTAINTIES
 
 FEWEST_ROWS = 4
 _MAD_TO_SD = 1.4826

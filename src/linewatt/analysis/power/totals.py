@@ -15,9 +15,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from linewatt.findings.idle import DRIFT_RATIO
-from linewatt.findings.power import (
+from linewatt.findings import (
     CARRIES_W,
+    DRIFT_RATIO,
     FAR_MORE_RATIO,
     MIN_OUT_RATIO,
     REPEATED_TOTAL_RATIO,

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Literal
 
 from linewatt.analysis.statistics.modes import A_SIDE, FEWEST_RUNS, PART_APART, SDS_APART
-from linewatt.findings.verdict import FAR_ERRORS, FAR_PART
+from linewatt.findings import FAR_ERRORS, FAR_PART
 
 FEWEST_TO_SPLIT = 2 * A_SIDE
 

@@ -21,7 +21,7 @@ from linewatt.analysis.statistics.steadiness import (
     slope,
     step,
 )
-from linewatt.findings.steadiness import LOW_DEPTH_RATIO, MATTERING_RATIO, VISIBLE_CHANGE_RATIO
+from linewatt.findings import LOW_DEPTH_RATIO, MATTERING_RATIO, VISIBLE_CHANGE_RATIO
 
 if TYPE_CHECKING:
     import numpy as np

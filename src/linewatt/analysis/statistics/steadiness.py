@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 from linewatt.analysis.statistics.pelt import mean_changes
 from linewatt.analysis.statistics.stats import t_quantile
 from linewatt.analysis.statistics.student import two_sided_p
-from linewatt.findings.steadiness import FEWEST_TO_DIFFER, VISIBLE_CHANGE_RATIO
-from linewatt.findings.verdict import VISIBLE_DRIFT
+from linewatt.findings import FEWEST_TO_DIFFER, VISIBLE_CHANGE_RATIO, VISIBLE_DRIFT
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,8 +8,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from linewatt.hosts.addresses import check_address, parse_host_ip
-from linewatt.hosts.ssh.jumps import parse_jumps
+from linewatt.hosts import check_address, parse_host_ip
+from linewatt.hosts.ssh import parse_jumps
 
 
 def _address(text: str) -> str:

@@ -24,9 +24,9 @@ from pydantic import (
 from linewatt.campaign.campaign import AUTO
 from linewatt.campaign.entries.addresses import IPv4, IPv6
 from linewatt.errors import InvalidInput
-from linewatt.hosts.facts.cpulist import MAX_CPUS, format_cpulist, parse_cpulist
-from linewatt.sensors.power.base import FilePath as FilePath
-from linewatt.sensors.power.base import text_matching
+from linewatt.hosts.facts import MAX_CPUS, format_cpulist, parse_cpulist
+from linewatt.sensors.power import FilePath as FilePath
+from linewatt.sensors.power import text_matching
 from linewatt.sizes import OTHER_TESTS, SIZED, checked_test
 from linewatt.units import parse_rate
 

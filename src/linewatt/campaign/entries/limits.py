@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from linewatt.campaign.entries.quantities import Duration
 from linewatt.document import Part
-from linewatt.hosts.limits import HEARTBEAT_S, LEAST_BEATS, LEAST_LIMITS_S, MOST_LIMITS_S, SILENCE_S, Limits
+from linewatt.hosts import HEARTBEAT_S, LEAST_BEATS, LEAST_LIMITS_S, MOST_LIMITS_S, SILENCE_S, Limits
 
 
 def _within(name: str) -> AfterValidator:

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from linewatt.campaign.entries.fields import FilePath, HostName
 from linewatt.document import KeyPath, Part
-from linewatt.sensors.power.base import text_matching
+from linewatt.sensors.power import text_matching
 
 BARE_NETWORK = "bare"
 SUFFIXES = (".yaml", ".yml")

@@ -36,13 +36,12 @@ from linewatt.campaign.feature_keys import key_fields as campaign_key_fields
 from linewatt.campaign.feature_keys import written_keys
 from linewatt.core.feature import CampaignKey
 from linewatt.document import Part
-from linewatt.loads.registry import DEFAULT_LOAD, LOADS
+from linewatt.loads import DEFAULT_LOAD, LOADS
 from linewatt.model import Direction, Family
 from linewatt.power_source_keys import key_fields
-from linewatt.sensors.base import Sensor, SensorConfig
-from linewatt.sensors.registry import POWER_DRIVERS, SENSORS
-from linewatt.tuning.factors import FACTORS
-from linewatt.tuning.factors import Factor as HostFactor
+from linewatt.sensors import POWER_DRIVERS, SENSORS, Sensor, SensorConfig
+from linewatt.tuning import FACTORS
+from linewatt.tuning import Factor as HostFactor
 
 MAX_TESTS = 100
 _LOADS = tuple(LOADS)

@@ -13,7 +13,7 @@ from linewatt.campaign.campaign import AUTO, Campaign, TestSpec
 from linewatt.campaign.design import Setting, settings_of_design
 from linewatt.campaign.feature_load import planning_of
 from linewatt.campaign.reading.ways import Ways
-from linewatt.loads.registry import DEFAULT_LOAD, LOADS
+from linewatt.loads import DEFAULT_LOAD, LOADS
 from linewatt.missing import Missing
 from linewatt.model import Case, Family, TestName, group_of, lowest_terms
 from linewatt.sizes import datagram_bytes, frame_bytes, least_frame_bytes, too_small

@@ -12,7 +12,7 @@ from linewatt.campaign.planning import plain
 from linewatt.campaign.planning.programs import Program, programs_of_campaign
 from linewatt.core.feature import further_trials
 from linewatt.declare import COUNT, TEXT, Keys, Schema, keys_of, listing, maybe, one_of, record, said, table
-from linewatt.hosts.base import HostSpec
+from linewatt.hosts import HostSpec
 from linewatt.json_document import of_class
 from linewatt.model import Case
 

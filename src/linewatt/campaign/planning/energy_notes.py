@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.energy_model import Resolution, resolution
-from linewatt.findings.meters import FEWEST_SAMPLES
+from linewatt.findings import FEWEST_SAMPLES
 from linewatt.missing import Missing
 from linewatt.model import Case
-from linewatt.sensors.power.base import PowerConfig
+from linewatt.sensors.power import PowerConfig
 from linewatt.sizes import datagram_bytes, frame_bytes
 from linewatt.units import format_significant, kpps_from_pps
 

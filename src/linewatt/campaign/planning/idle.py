@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.declare import SELDOM
-from linewatt.findings.idle import QUIET_S
+from linewatt.findings import QUIET_S
 
 IDLE_S = 5.0
 """without a source of power idle only says what CPUs do"""

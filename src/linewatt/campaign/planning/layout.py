@@ -10,12 +10,11 @@ from functools import cache
 from linewatt.campaign import factors
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning.places import Place, Places
-from linewatt.hosts.base import HostSpec
+from linewatt.hosts import HostSpec
 from linewatt.model import Case
-from linewatt.network.description import HostNetwork
-from linewatt.network.nmstatectl import nmstate_change
+from linewatt.network import HostNetwork, nmstate_change
 from linewatt.records import PlaceLine
-from linewatt.tuning.base import Change
+from linewatt.tuning import Change
 
 
 class Layout:

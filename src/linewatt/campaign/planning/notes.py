@@ -13,10 +13,9 @@ from linewatt.campaign.entries.networks import BARE_NETWORK
 from linewatt.campaign.entries.search import agreeing
 from linewatt.campaign.feature_load import planning_of
 from linewatt.campaign.planning.energy_notes import energy_notes
-from linewatt.findings.limits import LITTLE_GAIN_RATIO
-from linewatt.findings.window import ASKING_S
-from linewatt.hosts.base import HostSpec
-from linewatt.hosts.facts.cpulist import format_cpulist
+from linewatt.findings import ASKING_S, LITTLE_GAIN_RATIO
+from linewatt.hosts import HostSpec
+from linewatt.hosts.facts import format_cpulist
 from linewatt.model import Case
 from linewatt.sizes import FULL, FULL_FRAME_BYTES, RULE_OF_THREE, datagram_bytes
 from linewatt.units import format_rate, format_seconds

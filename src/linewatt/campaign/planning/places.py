@@ -14,14 +14,12 @@ from functools import lru_cache
 from linewatt.campaign.campaign import PLACEMENT_FACTOR, Campaign
 from linewatt.campaign.factors import host_as_set
 from linewatt.errors import HostRefused, InvalidInput
-from linewatt.hosts.base import HostSpec
-from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
+from linewatt.hosts import HostSpec
+from linewatt.hosts.facts import format_cpulist, parse_cpulist
 from linewatt.model import Case
-from linewatt.placement.policy import Placement, Wish, place_processes
-from linewatt.placement.topology import Topology
+from linewatt.placement import Placement, Topology, Wish, place_processes
 from linewatt.records import ChosenPlace, PlaceLine
-from linewatt.tuning.base import Change
-from linewatt.tuning.commands import HOST_TARGET
+from linewatt.tuning import HOST_TARGET, Change
 
 WHY_IRQ = "receive work of the load (data, or the acknowledgements of it) goes to the IRQ CPUs"
 WHY_STEER = "each instance's packets go to a receive queue of its own"

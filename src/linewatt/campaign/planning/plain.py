@@ -15,7 +15,7 @@ from linewatt.declare import SELDOM
 from linewatt.json_document import document_of, fill
 from linewatt.model import Case
 from linewatt.records import Count
-from linewatt.tuning.base import Change
+from linewatt.tuning import Change
 
 SCHEMA_VERSION: Final = 1
 

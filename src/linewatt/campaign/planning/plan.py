@@ -20,11 +20,11 @@ from linewatt.campaign.planning.notes import notes
 from linewatt.campaign.planning.places import Places, Site
 from linewatt.declare import SELDOM
 from linewatt.errors import InvalidInput
-from linewatt.hosts.facts.cpulist import parse_cpulist
-from linewatt.loads.registry import LOADS
+from linewatt.hosts.facts import parse_cpulist
+from linewatt.loads import LOADS
 from linewatt.model import Case
 from linewatt.records import PlaceLine
-from linewatt.tuning.base import Change
+from linewatt.tuning import Change
 
 ROUND_OVERHEAD_S = 0.1
 """wall time of a trial beyond its load: the target of docs/bench.md"""

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.errors import InvalidInput
-from linewatt.sensors.power.command import CommandConfig
+from linewatt.sensors.power import CommandConfig
 
 ALLOW_COMMANDS = "--allow-commands"
 

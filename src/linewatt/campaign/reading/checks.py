@@ -28,14 +28,11 @@ from linewatt.campaign.feature_load import load_of_factor, load_of_trials, named
 from linewatt.campaign.messages import suggest
 from linewatt.document import AboutKey, KeyPath
 from linewatt.errors import InvalidInput, LinewattError
-from linewatt.hosts.facts.cpulist import format_cpulist
-from linewatt.hosts.facts.read import FACT_NAMES
-from linewatt.loads.base import Load, Wanted
-from linewatt.loads.registry import LOADS, load_of_prefix
+from linewatt.hosts.facts import FACT_NAMES, format_cpulist
+from linewatt.loads import LOADS, Load, Wanted, load_of_prefix
 from linewatt.model import lowest_terms
-from linewatt.sensors.power.dynamics import declared_dynamics, why_too_short
-from linewatt.tuning.cpu.cpus_online import ALL_CPUS, CPUS_ONLINE, switched_off
-from linewatt.tuning.factors import factor_named
+from linewatt.sensors.power import declared_dynamics, why_too_short
+from linewatt.tuning import ALL_CPUS, CPUS_ONLINE, factor_named, switched_off
 
 MAX_CASES = 10_000
 MAX_TRIALS = 100_000

@@ -62,8 +62,8 @@ from linewatt.campaign.reading.named_files import (
 from linewatt.campaign.reading.ways import check_used
 from linewatt.core.feature import power_source_keys
 from linewatt.document import Document, read_yaml
-from linewatt.hosts.base import HostSpec
-from linewatt.network.description import HostNetwork
+from linewatt.hosts import HostSpec
+from linewatt.network import HostNetwork
 from linewatt.records import Component, Supplies
 
 Pairs = tuple[tuple[str, str], ...]

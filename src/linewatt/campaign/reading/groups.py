@@ -9,7 +9,7 @@ from linewatt.campaign.campaign import AUTO, Group, TestSpec
 from linewatt.campaign.entries.networks import BARE_NETWORK, network_name
 from linewatt.campaign.entries.schema import CampaignFile, HostEntry
 from linewatt.document import KeyPath
-from linewatt.loads.registry import DEFAULT_LOAD
+from linewatt.loads import DEFAULT_LOAD
 
 Entry = tuple[str, str] | Group
 """what an entry of ``pairs`` says"""

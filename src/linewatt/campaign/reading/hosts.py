@@ -16,8 +16,8 @@ from linewatt.campaign.messages import Problem, find_problems, raise_first
 from linewatt.campaign.reading.named_files import resolve_path
 from linewatt.core.feature import power_source_keys
 from linewatt.document import Document, KeyPath, Place, show_path, show_value
-from linewatt.hosts.base import DataPort, HostSpec
-from linewatt.hosts.inventory.read import InventoryHost, is_yaml, read_inventory
+from linewatt.hosts import DataPort, HostSpec
+from linewatt.hosts.inventory import InventoryHost, is_yaml, read_inventory
 from linewatt.units import hz_from_ghz
 
 

@@ -98,8 +98,6 @@ def check_ssh_files(hosts: Mapping[str, HostEntry], base: Path) -> Iterator[Find
 
 def _no_key(path: Path) -> str | None:
     """Why a file is of no use as a private key, and what to do."""
-    from linewatt.hosts.ssh.login import (
-        key_problem,  # slow to import, and needed only where hosts are reached
-    )
+    from linewatt.hosts.ssh import key_problem
 
     return key_problem(path)

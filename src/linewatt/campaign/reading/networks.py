@@ -13,11 +13,16 @@ from linewatt.campaign.messages import Locate, find_problems, problem, raise_fir
 from linewatt.campaign.reading.named_files import resolve_path
 from linewatt.document import AboutKey, Document, KeyPath, Place, read_yaml, show_path, show_value
 from linewatt.errors import InvalidInput
-from linewatt.network.build import describe_network
-from linewatt.network.checks import check_hosts, check_state
-from linewatt.network.description import HostNetwork
-from linewatt.network.foreign import find_templates, find_unsupported
-from linewatt.network.schema import Finding, NetworkState
+from linewatt.network import (
+    Finding,
+    HostNetwork,
+    NetworkState,
+    check_hosts,
+    check_state,
+    describe_network,
+    find_templates,
+    find_unsupported,
+)
 
 Checked = dict[str, tuple[NetworkState, KeyPath]]
 

@@ -10,12 +10,10 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.planning.places import Site
 from linewatt.errors import InvalidInput
 from linewatt.foreign import contained
-from linewatt.hosts.base import HostSpec
-from linewatt.hosts.facts.read import Facts, further_nics
-from linewatt.network.nmstatectl import uses_nmstate
-from linewatt.placement.hwloc import parse_lstopo_xml
-from linewatt.placement.sysfs import complete_topology, topology_of_facts
-from linewatt.placement.topology import Topology
+from linewatt.hosts import HostSpec
+from linewatt.hosts.facts import Facts, further_nics
+from linewatt.network import uses_nmstate
+from linewatt.placement import Topology, complete_topology, parse_lstopo_xml, topology_of_facts
 
 
 def read_topologies(campaign: Campaign) -> dict[str, Topology]:

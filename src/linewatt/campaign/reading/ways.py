@@ -12,8 +12,7 @@ from linewatt.document import KeyPath
 from linewatt.errors import InvalidInput
 from linewatt.missing import Missing
 from linewatt.model import Case, Family
-from linewatt.network.framing import Framing, payload_bytes
-from linewatt.network.paths import NetworkPath, path_between
+from linewatt.network import Framing, NetworkPath, path_between, payload_bytes
 from linewatt.sizes import LARGEST_FRAME_BYTES
 
 

@@ -12,15 +12,19 @@ from typing import Any
 
 import typer
 
-from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.reading.file import load_campaign
-from linewatt.campaign.resolving import resolve_campaign
+from linewatt.campaign import Campaign, resolve_campaign
+from linewatt.campaign.reading import load_campaign
 from linewatt.cli.output import print_json, put, say
-from linewatt.engine.readiness import checkup_fix
-from linewatt.engine.readiness.checkup import Checkup
-from linewatt.engine.readiness.checkup_fix import Fixes
-from linewatt.engine.readiness.readiness import Check, check_titles, fixes_of_checks, worst_status
-from linewatt.hosts.journal.journal import state_dir
+from linewatt.engine.readiness import (
+    Check,
+    Checkup,
+    Fixes,
+    apply_fixes,
+    check_titles,
+    fixes_of_checks,
+    worst_status,
+)
+from linewatt.hosts.journal import state_dir
 
 SCHEMA_VERSION = 1
 WIDTH = 80
@@ -56,10 +60,8 @@ async def _checked(
         await checkup.open()
         checks = await checkup.checks()
         if not fix or not fixes_of_checks(checks):
-            return checks, checkup_fix.Fixes()
-        applied = await checkup_fix.apply_fixes(
-            campaign.name, checkup.hosts, fixes_of_checks(checks), state_dir()
-        )
+            return checks, Fixes()
+        applied = await apply_fixes(campaign.name, checkup.hosts, fixes_of_checks(checks), state_dir())
         return await checkup.checks(), applied
     finally:
         await checkup.close()

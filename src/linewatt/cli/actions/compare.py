@@ -8,24 +8,22 @@ from pathlib import Path
 
 import typer
 
-from linewatt.analysis.comparison.comparable import ALLOWED_CODES
-from linewatt.analysis.comparison.compare import FAIL_ON, exit_finding
-from linewatt.analysis.comparison.rows import METRICS_OF_ROWS, Options
+from linewatt.analysis.comparison import ALLOWED_CODES, FAIL_ON, METRICS_OF_ROWS, Options, exit_finding
 from linewatt.cli.actions.compared import CI, form_of, print_comparison
 from linewatt.cli.output import checked_target, print_csv, print_json, print_rich
 from linewatt.core.feature import FeatureOption
 from linewatt.errors import InvalidInput
-from linewatt.report.comparison.factor import parse_factor
-from linewatt.report.comparison.sides import Kept, kept_side
-from linewatt.report.comparison.stored_comparison import (
+from linewatt.report import ComparisonView, KindComparison
+from linewatt.report.comparison import (
+    Kept,
     compare_stored,
     compared_by_kind,
+    kept_side,
     match_stored,
+    parse_factor,
     run_kind_of,
 )
-from linewatt.report.kinds import KindComparison
-from linewatt.report.views import ComparisonView
-from linewatt.store.read import find_result, reading_results
+from linewatt.store import find_result, reading_results
 
 NOTHING = "nothing"
 
@@ -76,8 +74,8 @@ def compare_results(  # noqa: PLR0913  one parameter an option
         outcome = compare_stored(loaded, options, hosts or base)
         verdict = exit_finding(outcome, named)
         if target is not None:
-            from linewatt.report.comparison.page import render_comparison_page
-            from linewatt.report.printing.html import write_page
+            from linewatt.report.comparison import render_comparison_page
+            from linewatt.report.printing import write_page
 
             write_page(target, render_comparison_page(outcome, verdict))
         print_comparison(outcome, verdict, named, form, full=full)
@@ -205,8 +203,8 @@ def _compare_view(
     a, b, matching = match_stored(loaded, by, base)
     comparison = view.compare((loaded[0][0][0], loaded[-1][0][0]), (a, b), matching)
     if target is not None:
-        from linewatt.report.comparison.page import comparison_page_with_section
-        from linewatt.report.printing.html import write_page
+        from linewatt.report.comparison import comparison_page_with_section
+        from linewatt.report.printing import write_page
 
         write_page(target, comparison_page_with_section(a, b, matching, by, comparison.section()))
     if as_json:

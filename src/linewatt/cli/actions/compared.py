@@ -6,13 +6,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from linewatt.analysis.comparison.compare import Comparison, Finding
+from linewatt.analysis.comparison import Comparison, Finding
 from linewatt.cli.output import print_csv, print_json, print_rich
 from linewatt.errors import InvalidInput
-from linewatt.report.comparison.document import CSV_COLUMNS, comparison_csv_rows, comparison_document
-from linewatt.report.comparison.first_screen import first_screen_of_comparison
-from linewatt.report.comparison.terminal import show_comparison
-from linewatt.report.printing.screen import screen_text as text_of
+from linewatt.report.comparison import (
+    CSV_COLUMNS,
+    comparison_csv_rows,
+    comparison_document,
+    first_screen_of_comparison,
+    show_comparison,
+)
+from linewatt.report.printing import screen_text as text_of
 
 CI = ("junit", "md")
 
@@ -37,12 +41,10 @@ def print_comparison(
         else:
             print_csv(CSV_COLUMNS, comparison_csv_rows(found))
     elif form is not None:
-        from linewatt.report.comparison import junit, summary
+        from linewatt.report.comparison import render_junit, render_summary
 
         text = (
-            junit.render_junit(found, verdict, fail_on)
-            if form == "junit"
-            else summary.render_summary(found, verdict, full)
+            render_junit(found, verdict, fail_on) if form == "junit" else render_summary(found, verdict, full)
         )
         sys.stdout.buffer.write(text.encode())
     elif full:

@@ -11,11 +11,10 @@ from linewatt import durable
 from linewatt.cli.output import checked_target, json_text, print_json, put, results_there, say
 from linewatt.errors import InvalidInput, StoreError
 from linewatt.foreign import one_line
-from linewatt.report.full_result import document_of_result, rows_of_result
-from linewatt.report.printing.export import csv_of
-from linewatt.report.printing.html import write_page
-from linewatt.store.bundle.layout import BUNDLE_SUFFIX
-from linewatt.store.read import Result, find_result, load_result, reading_results
+from linewatt.report import document_of_result, rows_of_result
+from linewatt.report.printing import csv_of, write_page
+from linewatt.store import Result, find_result, load_result, reading_results
+from linewatt.store.bundle import BUNDLE_SUFFIX
 from linewatt.units import first_of
 
 SCHEMA_VERSION = 1
@@ -98,13 +97,13 @@ def _json(result: Result, trials: bool) -> str:
 
 
 def _parquet(result: Result, trials: bool) -> bytes:
-    from linewatt.report.data.parquet import parquet_table
+    from linewatt.report.data import parquet_table
 
     return parquet_table(result, trials=trials)
 
 
 def _openmetrics(result: Result, _: bool) -> str:
-    from linewatt.report.data.openmetrics import openmetrics_text
+    from linewatt.report.data import openmetrics_text
 
     return openmetrics_text(result)
 
@@ -119,7 +118,7 @@ _MAKERS: dict[str, Callable[[Result, bool], str | bytes]] = {
 
 def _iperf3(path: Path, output: Path | None, number: int | None, *, as_json: bool) -> None:
     """A file of one trial, or a folder of all that have a document; the others are named."""
-    from linewatt.report.data.iperf3 import iperf3_document, why_no_iperf3_document
+    from linewatt.report.data import iperf3_document, why_no_iperf3_document
 
     name = path.resolve().name
     if number is not None:
@@ -183,7 +182,7 @@ def _write_folder(target: Path, texts: Iterable[tuple[int, str]]) -> None:
 
 
 def _bundle(path: Path, output: Path | None, *, as_json: bool) -> None:
-    from linewatt.store.bundle.pack import pack_bundle
+    from linewatt.store.bundle import pack_bundle
 
     target = checked_target(output or Path(f"{path.resolve().name}{BUNDLE_SUFFIX}"))
     packed = pack_bundle(path, target)

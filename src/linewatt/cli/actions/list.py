@@ -7,13 +7,13 @@ from pathlib import Path
 
 from linewatt.cli.output import print_json, print_rich, results_near, say
 from linewatt.report import listing
-from linewatt.store import read
+from linewatt.store import Damaged, read_each
 
 
 def print_results(*, results: Path, as_json: bool) -> None:
     """List stored results, one per line with its answer."""
-    listed_results, unread = read.read_each(results_near(results), listing.kept)
-    rows: list[listing.Listed | read.Damaged] = [*listed_results, *unread]
+    listed_results, unread = read_each(results_near(results), listing.kept)
+    rows: list[listing.Listed | Damaged] = [*listed_results, *unread]
     ordered_rows = sorted(rows, key=listing.id_of)
     if as_json:
         print_json({"schema_version": listing.SCHEMA_VERSION, "results": listing.as_document(ordered_rows)})

@@ -12,10 +12,8 @@ from typing import Any
 from linewatt.cli.output import print_json, put
 from linewatt.document import read_bytes
 from linewatt.errors import InvalidInput
-from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
-from linewatt.placement.hwloc import parse_lstopo_xml
-from linewatt.placement.policy import Placement, Wish, place_processes
-from linewatt.placement.topology import Topology
+from linewatt.hosts.facts import format_cpulist, parse_cpulist
+from linewatt.placement import Placement, Topology, Wish, parse_lstopo_xml, place_processes
 
 SCHEMA_VERSION = 1
 MOST_BYTES = 64 * 2**20

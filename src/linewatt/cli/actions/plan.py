@@ -6,24 +6,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from linewatt.campaign.campaign import PLACEMENT_FACTOR, Campaign
-from linewatt.campaign.factors import is_setting_of_hosts, setting_at_host
-from linewatt.campaign.feature_load import planning_of
-from linewatt.campaign.planning import plan as planning
-from linewatt.campaign.planning.further import further_plans
-from linewatt.campaign.planning.plain import plan_as_dict
-from linewatt.campaign.planning.plan import Plan, PlannedInstance, Round
-from linewatt.campaign.planning.programs import programs_of_campaign
-from linewatt.campaign.reading.file import load_campaign
-from linewatt.campaign.reading.sites import sites_of_files
-from linewatt.campaign.resolving import resolve_campaign
+from linewatt.campaign import (
+    PLACEMENT_FACTOR,
+    Campaign,
+    is_setting_of_hosts,
+    planning_of,
+    resolve_campaign,
+    setting_at_host,
+)
+from linewatt.campaign.planning import (
+    Plan,
+    PlannedInstance,
+    Round,
+    further_plans,
+    plan_as_dict,
+    plan_campaign,
+    programs_of_campaign,
+)
+from linewatt.campaign.reading import load_campaign, sites_of_files
 from linewatt.cli.output import print_json, put
-from linewatt.engine.plan_kinds import KindPlan, plan_kind
-from linewatt.hosts.base import HostSpec
-from linewatt.hosts.facts.cpulist import format_cpulist
-from linewatt.hosts.leash import RR_PRIORITY
+from linewatt.engine import KindPlan, plan_kind
+from linewatt.hosts import RR_PRIORITY, HostSpec
+from linewatt.hosts.facts import format_cpulist
 from linewatt.model import Case
-from linewatt.tuning.base import Change
+from linewatt.tuning import Change
 from linewatt.units import format_rate, format_seconds
 
 SEED_LIMIT = 2**32
@@ -33,14 +39,14 @@ def print_plan(*, file: Path, hosts: Path | None, results: Path, as_json: bool, 
     """Print what a campaign would do; touches no host."""
     import secrets
 
-    from linewatt.campaign.planning.document import plan_document_of
+    from linewatt.campaign.planning import plan_document_of
 
     campaign = resolve_campaign(load_campaign(file, hosts), results)
     if kind := plan_kind(campaign):
         _print_kind_plan(campaign, kind.plan(campaign, sites_of_files(campaign)), as_json)
         return
     seed = secrets.randbelow(SEED_LIMIT) if campaign.seed is None else campaign.seed
-    planned = planning.plan_campaign(campaign, seed, sites_of_files(campaign))
+    planned = plan_campaign(campaign, seed, sites_of_files(campaign))
     if as_json:
         print_json(plan_document_of(campaign, plan_as_dict(planned)))
         return
@@ -49,7 +55,7 @@ def print_plan(*, file: Path, hosts: Path | None, results: Path, as_json: bool, 
 
 def _print_kind_plan(campaign: Campaign, planned: KindPlan, as_json: bool) -> None:
     """A plan that is none of trials."""
-    from linewatt.campaign.planning.document import plan_document_of
+    from linewatt.campaign.planning import plan_document_of
 
     if as_json:
         print_json(plan_document_of(campaign, planned.document()))

@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linewatt.cli.output import print_json, print_rich, say
-from linewatt.engine.rederive import run
-from linewatt.engine.rederive.differences import Change, Told
-from linewatt.engine.rederive.run import Rederived
+from linewatt.engine.rederive import Change, Rederived, Told, rederive, rederived_document, write_rederived
 from linewatt.model import METHOD
-from linewatt.report.printing.text_table import render_table
-from linewatt.report.table import Head, Row, RowGroup, Table, text_cells
-from linewatt.store import read
+from linewatt.report import Head, Row, RowGroup, Table, text_cells
+from linewatt.report.printing import render_table
+from linewatt.store import find_result, load_result, reading_results
 from linewatt.units import MISSING, number_ranges
 
 if TYPE_CHECKING:
@@ -24,12 +22,12 @@ if TYPE_CHECKING:
 
 def rederive_result(*, result_id: str, results: Path, write: bool, trials: bool, as_json: bool) -> None:
     """Make a result again from its raw files by today's method."""
-    original = read.find_result(results, result_id)
-    with read.reading_results(original):
-        rederived = run.rederive(read.load_result(original))
-    path = run.write_rederived(rederived) if write else None
+    original = find_result(results, result_id)
+    with reading_results(original):
+        rederived = rederive(load_result(original))
+    path = write_rederived(rederived) if write else None
     if as_json:
-        print_json(run.rederived_document(rederived) | {"written": None if path is None else str(path)})
+        print_json(rederived_document(rederived) | {"written": None if path is None else str(path)})
         return
     print_rich(lambda width: _shown(rederived, width, all_trials=trials))
     if path is not None:

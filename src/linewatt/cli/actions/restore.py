@@ -7,10 +7,10 @@ import typer
 
 from linewatt.cli.output import print_json, say
 from linewatt.cli.signals import until_done
-from linewatt.engine.undo.restore import Undoer
-from linewatt.engine.undo.restore import forget_journal as forget_journal
-from linewatt.engine.undo.restore import restore_hosts as restore_all
-from linewatt.hosts.journal.journal import state_dir
+from linewatt.engine.undo import Undoer
+from linewatt.engine.undo import forget_journal as forget_journal
+from linewatt.engine.undo import restore_hosts as restore_all
+from linewatt.hosts.journal import state_dir
 
 
 def restore_hosts(*, force: bool, forget: str | None, wait: bool, as_json: bool) -> None:

@@ -6,20 +6,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from linewatt.campaign import stored
-from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.plain import plan_as_dict
-from linewatt.campaign.planning.plan import plan_campaign
-from linewatt.campaign.planning.programs import programs_of_campaign, refuse_programs
-from linewatt.campaign.reading import file
-from linewatt.campaign.resolving import resolve_campaign
+from linewatt.campaign import (
+    Campaign,
+    campaign_from_dict,
+    differences_from_stored,
+    resolve_campaign,
+    with_limits,
+)
+from linewatt.campaign.planning import plan_as_dict, plan_campaign, programs_of_campaign, refuse_programs
+from linewatt.campaign.reading import load_campaign
 from linewatt.cli.execution import check_plan, execute, finish, run_kind
 from linewatt.cli.output import results_there, say
-from linewatt.engine.further import lacking_trials
-from linewatt.engine.plan_kinds import plan_kind
+from linewatt.engine import lacking_trials, plan_kind
 from linewatt.errors import InvalidInput, StoreError
 from linewatt.foreign import one_line
-from linewatt.store.read import Result, find_result, load_result, reading_results
+from linewatt.store import Result, find_result, load_result, reading_results
 
 MOST_DIFFERENCES = 5
 """of a campaign file from the stored campaign that are told"""
@@ -41,7 +42,7 @@ def resume_result(*, result_id: str, results: Path, wait: bool, as_json: bool, a
                 f"{result.id}: its hosts were those of a lab that goes with the command that ran it, so "
                 "nothing can continue it; give that command again"
             )
-        campaign = stored.campaign_from_dict(result.manifest.asked.written)
+        campaign = campaign_from_dict(result.manifest.asked.written)
         if not allow_commands:
             refuse_programs(programs_of_campaign(campaign), f"{result.id}: its stored campaign")
         campaign = _with_edits(campaign, result, results)
@@ -68,14 +69,14 @@ def _with_edits(campaign: Campaign, result: Result, results: Path) -> Campaign:
     used = f"{result.id} continues the campaign as it was stored; linewatt run begins one with the file"
     written = result.manifest.asked.written
     try:
-        now = resolve_campaign(file.load_campaign(campaign.path, campaign.inventory), results, written)
+        now = resolve_campaign(load_campaign(campaign.path, campaign.inventory), results, written)
     except InvalidInput as error:
         say(f"note: {error}; {used}")
         return campaign
-    going_on = stored.with_limits(campaign, now)
+    going_on = with_limits(campaign, now)
     if changed_hosts := [name for name, spec in going_on.hosts.items() if spec != campaign.hosts[name]]:
         say(one_line(f"note: limits of {', '.join(changed_hosts)} are those that {campaign.path} has now"))
-    edits = stored.differences_from_stored(written, stored.with_limits(now, campaign))
+    edits = differences_from_stored(written, with_limits(now, campaign))
     if not result.complete:
         _refuse_other_searches(result, campaign.path, edits)
     if edits:

@@ -6,12 +6,11 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from linewatt.campaign.planning.plan import plan_campaign
-from linewatt.campaign.planning.programs import refuse_listed
-from linewatt.campaign.reading.file import load_campaign
-from linewatt.campaign.resolving import resolve_campaign
+from linewatt.campaign import resolve_campaign
+from linewatt.campaign.planning import plan_campaign, refuse_listed
+from linewatt.campaign.reading import load_campaign
 from linewatt.cli.execution import can_be_stored, execute, finish, run_kind
-from linewatt.engine.plan_kinds import plan_kind
+from linewatt.engine import plan_kind
 
 
 def run_campaign(

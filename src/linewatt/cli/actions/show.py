@@ -7,21 +7,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from linewatt.analysis.cases.detail import detail_blocks
+from linewatt.analysis.cases import detail_blocks
 from linewatt.cli.output import print_csv, print_json, print_rich, put, results_near
 from linewatt.core.feature import FeatureOption
 from linewatt.errors import InvalidInput
-from linewatt.report.full_result import document_of_result, rows_of_result
-from linewatt.report.kinds import result_kind
-from linewatt.report.printing.screen import screen_text as screen_text
-from linewatt.report.trials.answer.first_screen import first_screen_of_trials
-from linewatt.report.trials.detail import detail_documents
-from linewatt.report.trials.digest import digest_document as document
-from linewatt.report.trials.digest import digest_of
-from linewatt.report.trials.settings.effects import EFFECT_COLUMNS, effect_rows
-from linewatt.report.views import ResultView
-from linewatt.store import read
-from linewatt.store.read import Result, reading_results
+from linewatt.report import ResultView, document_of_result, result_kind, rows_of_result
+from linewatt.report.printing import screen_text as screen_text
+from linewatt.report.trials import (
+    EFFECT_COLUMNS,
+    detail_documents,
+    digest_of,
+    effect_rows,
+    first_screen_of_trials,
+)
+from linewatt.report.trials import digest_document as document
+from linewatt.store import Result, find_result, load_result, reading_results
 from linewatt.units import parse_rate
 
 
@@ -54,9 +54,9 @@ def show_result(  # noqa: PLR0913  one parameter an option
         _alone(f"--{feature_option.word}", True, others)
     rates_bps = [_throughput(rate_text) for rate_text in at or ()]
 
-    path = read.find_result(results_near(results), result_id)
+    path = find_result(results_near(results), result_id)
     with reading_results(path):
-        result = read.load_result(path)
+        result = load_result(path)
         if rates_bps:
             _show_watts(result, rates_bps, as_json=as_json)
         elif feature_option is not None:
@@ -87,8 +87,8 @@ def _throughput(text: str) -> float:
 
 
 def _show_watts(result: Result, rates_bps: Sequence[float], *, as_json: bool) -> None:
-    from linewatt.report.printing.text_table import render_table
-    from linewatt.report.trials.searches.watts_at import watts_at_documents, watts_table
+    from linewatt.report.printing import render_table
+    from linewatt.report.trials import watts_at_documents, watts_table
 
     if kind := result_kind(result.manifest):
         noun = kind.noun(result.manifest)
@@ -117,7 +117,7 @@ def _show_view(result: Result, option: FeatureOption, *, as_json: bool) -> None:
 
 
 def _show_markdown(result: Result, *, full: bool) -> None:
-    from linewatt.report.printing.markdown_report import markdown_first_screen, render_markdown
+    from linewatt.report.printing import markdown_first_screen, render_markdown
 
     text = None if full else markdown_first_screen(result)
     put((render_markdown(result) if text is None else text).rstrip("\n"))
@@ -162,10 +162,10 @@ def _print(result: Result, *, trials: bool, detail: bool) -> None:
     if kind := result_kind(result.manifest):
         print_rich(lambda width: kind.terminal(result, width))
     else:
-        from linewatt.report.trials import terminal
+        from linewatt.report.trials import show_trials
 
         view = digest_of(result)
-        print_rich(lambda width: terminal.show_trials(view, width=width, trials=trials, detail=detail))
+        print_rich(lambda width: show_trials(view, width=width, trials=trials, detail=detail))
 
 
 def _detail(result: Result, *, detail: bool) -> dict[str, Any]:

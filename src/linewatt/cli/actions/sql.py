@@ -10,11 +10,9 @@ from typing import Any
 from linewatt.cli.output import print_csv, print_json, print_rich, results_near, say
 from linewatt.errors import InvalidInput
 from linewatt.foreign import one_line
-from linewatt.report.data.column import VIEWS_SCHEMA_VERSION
-from linewatt.report.data.query import Answer, ask_query
-from linewatt.report.printing.text_table import render_table
-from linewatt.report.series import plural
-from linewatt.report.table import Cell, Head, Row, RowGroup, Table
+from linewatt.report import Cell, Head, Row, RowGroup, Table, plural
+from linewatt.report.data import VIEWS_SCHEMA_VERSION, Answer, ask_query
+from linewatt.report.printing import render_table
 from linewatt.units import MISSING
 
 _MOST_CHARACTERS = 1 << 20

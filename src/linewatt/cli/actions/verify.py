@@ -10,8 +10,8 @@ import typer
 
 from linewatt.cli.output import print_json, put, say
 from linewatt.foreign import one_line
-from linewatt.store.read import find_result
-from linewatt.store.verify import verify_result as verified
+from linewatt.store import find_result
+from linewatt.store import verify_result as verified
 
 
 def verify_result(*, result_id: str, results: Path, as_json: bool) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from linewatt.foreign import one_line
-from linewatt.hosts.facts.cpulist import parse_cpulist
+from linewatt.hosts.facts import parse_cpulist
 from linewatt.model import SchedulingClass
 
 LONGEST_PATH = 200

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from linewatt.engine.live.session import Session
 from linewatt.records import Connections
-from linewatt.store.read import numbered_files
-from linewatt.store.write import write_json
+from linewatt.store import numbered_files, write_json
 
 
 class ConnectionBook:

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
-from linewatt.analysis.power.totals import Total, power_of_system_now
+from linewatt.analysis.power import Total, power_of_system_now
 from linewatt.engine.events import Placed, Watts
 from linewatt.engine.live.feed import Feed
 from linewatt.engine.measuring.ends import UNUSED
 from linewatt.engine.measuring.window_power import MOST_W, POWER_UNITS
-from linewatt.hosts.base import HostSpec
-from linewatt.hosts.clock import now_s
+from linewatt.hosts import HostSpec, now_s
 from linewatt.model import Channel, PowerResult, Role
 
 FRESH_S = 5.0

@@ -13,11 +13,9 @@ from typing import Any
 
 from linewatt.errors import InvalidInput, LinewattError, NotReady, ParseError, WaitTimeout
 from linewatt.foreign import understood
-from linewatt.hosts.base import Host, Line
-from linewatt.hosts.clock import now_s
-from linewatt.hosts.process import within_limit
+from linewatt.hosts import Host, Line, now_s, within_limit
 from linewatt.model import Channel, Sample, Window
-from linewatt.sensors.base import Records, Stamped
+from linewatt.sensors import Records, Stamped
 
 MOST_CHARACTERS = 1 << 20
 """of a record: a second of 1024 CPUs is a fifth of it"""

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from linewatt.campaign.campaign import Campaign
+from linewatt.campaign import Campaign
 from linewatt.engine.live.processes import busiest
 from linewatt.engine.live.readback import Difference, ReadBack, read_back
 from linewatt.engine.live.session import Session
@@ -20,11 +20,10 @@ from linewatt.engine.live.throttling import outside_limits
 from linewatt.engine.live.trial import Live
 from linewatt.engine.undo.knobs import ALL_KNOBS
 from linewatt.engine.undo.settings import Settings
-from linewatt.findings.window import ASKING_S
-from linewatt.hosts.clock import now_s
+from linewatt.findings import ASKING_S
+from linewatt.hosts import now_s
+from linewatt.hosts.facts import BOND_PORTS, PAUSE_FRAMES, fact_of_port
 from linewatt.hosts.facts import read as facts
-from linewatt.hosts.facts.parsers import PAUSE_FRAMES
-from linewatt.hosts.facts.read import BOND_PORTS, fact_of_port
 
 LATE_START_S = 0.25
 """A load that takes so long to start has its window as much later: nothing is asked of its hosts before.

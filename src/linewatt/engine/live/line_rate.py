@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from linewatt.errors import InvalidInput
-from linewatt.hosts.facts.read import Facts
+from linewatt.hosts.facts import Facts
 from linewatt.model import Case, is_request_response
-from linewatt.network.framing import Framing, goodput_bps, payload_bytes
+from linewatt.network import Framing, goodput_bps, payload_bytes
 from linewatt.sizes import IP_BYTES, UDP_BYTES
 from linewatt.units import parse_rate
 

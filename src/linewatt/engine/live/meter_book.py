@@ -14,16 +14,13 @@ from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from linewatt.analysis.power import meters
-from linewatt.analysis.power.meters import Load, Step
-from linewatt.campaign.campaign import PowerSource
+from linewatt.analysis.power import Load, Step, meters
+from linewatt.campaign import PowerSource
 from linewatt.engine.live.feed import Reading
 from linewatt.records import SCHEMA_VERSION, Meter, Meters
-from linewatt.sensors.power.dynamics import Dynamics, declared_dynamics
-from linewatt.store.meters import known_meters
-from linewatt.store.read import numbered_files
-from linewatt.store.read import read_meters as stored_meters
-from linewatt.store.write import write_json
+from linewatt.sensors.power import Dynamics, declared_dynamics
+from linewatt.store import known_meters, numbered_files, write_json
+from linewatt.store import read_meters as stored_meters
 
 MOST_DISTANCES = 2000
 MOST_STEPS = 40

@@ -16,11 +16,9 @@ from typing import Any
 from linewatt.engine.live.feed import LiveFeed
 from linewatt.errors import InvalidInput, LinewattError, WaitTimeout
 from linewatt.foreign import LARGEST, contained, scrubbed
-from linewatt.hosts.base import Host, Line
-from linewatt.hosts.clock import now_s
-from linewatt.hosts.process import within_limit
+from linewatt.hosts import Host, Line, now_s, within_limit
 from linewatt.model import Channel
-from linewatt.sensors.power.base import (
+from linewatt.sensors.power import (
     CALL_LIMIT_S,
     Meter,
     MeterRecord,

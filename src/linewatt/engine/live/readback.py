@@ -18,14 +18,11 @@ from linewatt.engine.live.processes import ProcessTimes
 from linewatt.engine.live.throttling import OutsideTotals
 from linewatt.errors import ChangeError, HostError, LinewattError, ParseError, WaitTimeout
 from linewatt.foreign import understood
-from linewatt.hosts.base import Completed, Host
-from linewatt.hosts.batch import ShortCommand, run_batch
-from linewatt.hosts.clock import now_s
+from linewatt.hosts import Completed, Host, ShortCommand, now_s, run_batch
+from linewatt.hosts.facts import parse_cpulist
 from linewatt.hosts.facts import read as facts
-from linewatt.hosts.facts.cpulist import parse_cpulist
 from linewatt.model import OtherProcess, OutsideLimits, SchedulingClass
-from linewatt.tuning import apply
-from linewatt.tuning.base import Knob
+from linewatt.tuning import Knob, apply
 
 LIMIT_S = 10.0
 

@@ -13,11 +13,11 @@ from importlib import import_module
 from pathlib import Path
 from shlex import quote
 
-from linewatt.campaign.campaign import Campaign
+from linewatt.campaign import Campaign
 from linewatt.core.feature import feature_functions
 from linewatt.document import read_bytes
 from linewatt.errors import InvalidInput
-from linewatt.sensors.power.base import PowerConfig, Secret
+from linewatt.sensors.power import PowerConfig, Secret
 
 MOST_BYTES = 4096
 Passwords = dict[tuple[str, str], str | None]

@@ -7,13 +7,13 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 
-from linewatt.analysis.power.order import Refused, Shown, refused_scopes
+from linewatt.analysis.power import Refused, Shown, refused_scopes
 from linewatt.engine import events
 from linewatt.engine.live.feed import LiveFeed
 from linewatt.engine.live.meters import MeterFeed
 from linewatt.engine.live.session import Session
 from linewatt.errors import InvalidInput, LinewattError
-from linewatt.hosts.clock import now_s
+from linewatt.hosts import now_s
 
 AGAIN_S = 10.0
 """between starts of a sensor that ends by itself or hangs"""

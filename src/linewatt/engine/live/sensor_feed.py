@@ -10,10 +10,8 @@ from typing import Any
 from linewatt.engine.live.feed import LiveFeed
 from linewatt.errors import HostError, WaitTimeout
 from linewatt.foreign import last_line
-from linewatt.hosts.base import Host, Process
-from linewatt.hosts.clock import now_s
-from linewatt.hosts.process import LONGER_THAN_ANY_RUN_S
-from linewatt.sensors.base import Sensor
+from linewatt.hosts import LONGER_THAN_ANY_RUN_S, Host, Process, now_s
+from linewatt.sensors import Sensor
 
 MOST_BYTES_A_S = 512 << 10
 """of a stream, all of which is stored: ten readings a second of 1024 CPUs"""

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.reading.ways import Ways
+from linewatt.campaign import Campaign
+from linewatt.campaign.reading import Ways
 from linewatt.engine.background_imports import Beside
 from linewatt.engine.live.feed import LiveFeed
 from linewatt.engine.live.line_rate import (
@@ -27,18 +27,14 @@ from linewatt.engine.undo import host_lock as lock
 from linewatt.engine.undo.host_lock import OnText
 from linewatt.errors import HostError, InvalidInput, ParseError
 from linewatt.foreign import last_line
-from linewatt.hosts.base import Host, HostSpec
-from linewatt.hosts.clock import Offset
-from linewatt.hosts.connect import connect_to_host
+from linewatt.hosts import Host, HostSpec, Offset, Pace, connect_to_host
 from linewatt.hosts.facts import read as facts
-from linewatt.hosts.limits import Pace
-from linewatt.loads.base import Load
-from linewatt.loads.registry import LOADS
+from linewatt.loads import LOADS, Load
 from linewatt.missing import Missing
 from linewatt.model import Case, Family
-from linewatt.network.framing import Framing
-from linewatt.sensors.power.base import PowerConfig
-from linewatt.sensors.registry import POWER_DRIVERS, SENSORS
+from linewatt.network import Framing
+from linewatt.sensors import POWER_DRIVERS, SENSORS
+from linewatt.sensors.power import PowerConfig
 
 FACTS_LIMIT_S = 20.0
 HOSTS_AT_ONCE = 32

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from linewatt.engine.live.confinement import LONGEST_PATH, Cpuset, ProcessLimits, parse_cpuset, parse_limits
 from linewatt.errors import LinewattError, ParseError
 from linewatt.foreign import number, one_line
-from linewatt.hosts.facts.cpulist import parse_cpulist
+from linewatt.hosts.facts import parse_cpulist
 from linewatt.model import CgroupThrottling, OutsideLimits
 
 MOST = 16

@@ -14,19 +14,18 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Protocol
 
-from linewatt.campaign.factors import load_options
-from linewatt.campaign.planning.plan import PlannedInstance, PlannedTrial
+from linewatt.campaign import load_options
+from linewatt.campaign.planning import PlannedInstance, PlannedTrial
 from linewatt.engine.live.line_rate import LineLimit, PortLine, all_lines
 from linewatt.engine.live.session import End, Session
 from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
 from linewatt.engine.readiness.checkup_probes import listening_command
 from linewatt.errors import HostError, InvalidInput, LinewattError
-from linewatt.hosts.base import Ended, Host, Process
-from linewatt.hosts.clock import Offset, clock_set_s, now_s, set_in_trial
-from linewatt.loads.base import LoadJob, protocol_of
+from linewatt.hosts import Ended, Host, Offset, Process, clock_set_s, now_s, set_in_trial
+from linewatt.loads import LoadJob, protocol_of
 from linewatt.model import Case, Trial
-from linewatt.network.framing import Framing, payload_bytes
-from linewatt.placement.pin import bind_to_cpus
+from linewatt.network import Framing, payload_bytes
+from linewatt.placement import bind_to_cpus
 
 LISTEN_LIMIT_S = 5
 END_LIMIT_S = 10.0

@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from linewatt.campaign.planning.plan import PlannedInstance, PlannedTrial
+from linewatt.campaign.planning import PlannedInstance, PlannedTrial
 from linewatt.engine.live.line_rate import LineLimit, PortLine
 from linewatt.engine.live.readback import ReadBack
-from linewatt.hosts.base import Ended
-from linewatt.hosts.clock import Offset
-from linewatt.network.framing import Framing
+from linewatt.hosts import Ended, Offset
+from linewatt.network import Framing
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,19 +15,12 @@ from functools import partial
 from itertools import product
 from statistics import fmean
 
-from linewatt.analysis.limits.cpus import (
-    interrupt_cpu_tasks,
-    niced_counts,
-    seen_cores,
-    task_cores,
-    used_cores,
-)
+from linewatt.analysis.limits import interrupt_cpu_tasks, niced_counts, seen_cores, task_cores, used_cores
 from linewatt.engine.live.readback import ReadBack, Thread
 from linewatt.engine.measuring.cut import Cut
 from linewatt.engine.measuring.ends import cpu_shares
-from linewatt.findings.cpu import EXCESS_CORES, FOREIGN_CORES
-from linewatt.findings.limits import FULL_RATIO
-from linewatt.hosts.facts.cpulist import parse_cpulist
+from linewatt.findings import EXCESS_CORES, FOREIGN_CORES, FULL_RATIO
+from linewatt.hosts.facts import parse_cpulist
 from linewatt.missing import Missing
 from linewatt.model import Case, CpuShares, EndResult, InstanceResult, Role, SharedCpu
 

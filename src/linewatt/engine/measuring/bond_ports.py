@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.readback import ReadBack
-from linewatt.hosts.facts.read import BOND_PORTS
+from linewatt.hosts.facts import BOND_PORTS
 from linewatt.model import Window
-from linewatt.sensors.link import link_news
+from linewatt.sensors import link_news
 
 _SHOWN = re.compile(r"(.+) (\S+), (\d+) link failures")
 

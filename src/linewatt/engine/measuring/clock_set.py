@@ -9,9 +9,9 @@ from contextlib import suppress
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.trial_run import TrialRun
 from linewatt.errors import ParseError
-from linewatt.findings.window import CLOCK_SET_S
-from linewatt.hosts.clock import DRIFT_RATIO, Offset, set_in_trial
-from linewatt.sensors.netcounters import netcounters_time_s
+from linewatt.findings import CLOCK_SET_S
+from linewatt.hosts import DRIFT_RATIO, Offset, set_in_trial
+from linewatt.sensors import netcounters_time_s
 
 FEWEST_RECORDS = 3
 """on either side of a step: one that is late by chance is none"""

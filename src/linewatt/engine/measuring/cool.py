@@ -6,11 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 
-from linewatt.analysis.power.machine_conditions import DEGREES
-from linewatt.analysis.power.totals import SYSTEM_SCOPES
+from linewatt.analysis.power import DEGREES, SYSTEM_SCOPES
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.thermal import thermal
-from linewatt.findings.idle import COOL_C, COOL_FAN, COOL_POWER
+from linewatt.findings import COOL_C, COOL_FAN, COOL_POWER
 from linewatt.model import Channel, Window
 from linewatt.records import IdleHost
 

@@ -7,16 +7,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
-from linewatt.campaign.factors import host_as_set
+from linewatt.campaign import host_as_set
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
 from linewatt.engine.measuring.window import EndRun
 from linewatt.engine.measuring.window_power import IdlePower, Meters
-from linewatt.hosts.base import HostSpec
-from linewatt.hosts.clock import Offset
-from linewatt.loads.base import Load
-from linewatt.loads.registry import load_of
+from linewatt.hosts import HostSpec, Offset
+from linewatt.loads import Load, load_of
 from linewatt.model import Case, EndResult, InstanceResult, Role, Window
 from linewatt.records import Supplies
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from linewatt.model import EndResult
-from linewatt.sensors.drops import DROP_CAUSES, Loss, losses_of_host
+from linewatt.sensors import DROP_CAUSES, Loss, losses_of_host
 
 SLACK_RATIO = 0.05
 """of the loss, beside what counters leave open: clocks of two hosts, intervals of a load"""

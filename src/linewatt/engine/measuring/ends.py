@@ -7,19 +7,17 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from linewatt.analysis.cases.shares import mean_shares
-from linewatt.analysis.cases.totals import whole_sum
-from linewatt.analysis.limits.cpus import used_cores
+from linewatt.analysis.cases import mean_shares, whole_sum
+from linewatt.analysis.limits import used_cores
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.clocks import busy_frequency
 from linewatt.engine.measuring.window import COVERAGE_NEEDED, mean_over, overlap_s
 from linewatt.engine.measuring.window_power import POWER_UNITS
-from linewatt.findings.limits import FULL_RATIO, IN_TURN_BESIDE_RATIO, IN_TURN_RATIO
-from linewatt.hosts.base import HostSpec
-from linewatt.hosts.facts.cpulist import format_cpulist
+from linewatt.findings import FULL_RATIO, IN_TURN_BESIDE_RATIO, IN_TURN_RATIO
+from linewatt.hosts import HostSpec
+from linewatt.hosts.facts import format_cpulist
 from linewatt.model import CpuShares, EndResult, Role, Window
-from linewatt.sensors.counters import counter_delta
-from linewatt.sensors.mpstat import CPU_SHARE_SOURCES, WHOLE_HOST
+from linewatt.sensors import CPU_SHARE_SOURCES, WHOLE_HOST, counter_delta
 
 _CPU = re.compile(r"cpu(\d+)\.idle_ratio")
 _OTHER = ("nice", "guest", "gnice")

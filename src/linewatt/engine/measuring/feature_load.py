@@ -11,7 +11,7 @@ from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.trial_run import TrialRun
 from linewatt.engine.measuring.cut import Setup
 from linewatt.model import Case, Flag, Trial, Window
-from linewatt.store.samples import Series
+from linewatt.store import Series
 
 
 class LoadMeasuring(Protocol):

@@ -10,21 +10,14 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
-from linewatt.analysis.power.totals import CPU_SCOPES, SYSTEM_SCOPES
+from linewatt.analysis.power import CPU_SCOPES, SYSTEM_SCOPES
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.ends import UNUSED, USED, cpus_of, end_result
 from linewatt.engine.measuring.thermal import thermal
 from linewatt.engine.measuring.window import COVERAGE_NEEDED, overlap_s
 from linewatt.engine.measuring.window_power import Meters, with_power
-from linewatt.findings.idle import (
-    FLAT_CORES,
-    FLAT_CPU_S,
-    FLAT_POWER,
-    FLAT_SHARE,
-    METER_RESPONSES,
-    QUIET_S,
-)
-from linewatt.hosts.base import HostSpec
+from linewatt.findings import FLAT_CORES, FLAT_CPU_S, FLAT_POWER, FLAT_SHARE, METER_RESPONSES, QUIET_S
+from linewatt.hosts import HostSpec
 from linewatt.model import Channel, EndResult, PowerResult, Window
 from linewatt.records import IdleHost, Look
 

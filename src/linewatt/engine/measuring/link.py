@@ -12,9 +12,9 @@ from linewatt.engine.live.trial_run import TrialRun
 from linewatt.engine.measuring.bond_ports import Lost, at_reads, lost, noticed
 from linewatt.engine.measuring.cut import InstanceRun
 from linewatt.engine.measuring.window import EndRun
-from linewatt.findings.network import SILENT_INTERVALS, SILENT_LEAST_S, SILENT_RATIO
-from linewatt.hosts.base import HostSpec
-from linewatt.hosts.facts.read import fact_of_port
+from linewatt.findings import SILENT_INTERVALS, SILENT_LEAST_S, SILENT_RATIO
+from linewatt.hosts import HostSpec
+from linewatt.hosts.facts import fact_of_port
 from linewatt.model import Case, Window
 
 CARRIER = "nic.carrier_changes"

@@ -8,8 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from linewatt.analysis.cases.totals import totals_of_instances, whole_sum, withholds_throughput
-from linewatt.analysis.statistics.steadiness import standard_error
+from linewatt.analysis.cases import totals_of_instances, whole_sum, withholds_throughput
+from linewatt.analysis.statistics import standard_error
 from linewatt.engine.live import sockets
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.line_rate import LineLimit
@@ -30,10 +30,9 @@ from linewatt.engine.measuring.window import EndRun, common_window, count_in_win
 from linewatt.engine.measuring.window_power import with_power
 from linewatt.errors import NobodyCame, ParseError
 from linewatt.foreign import understood
-from linewatt.hosts.base import Ended
-from linewatt.hosts.clock import Offset
-from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
-from linewatt.loads.base import Load, LoadInterval, whole_intervals
+from linewatt.hosts import Ended, Offset
+from linewatt.hosts.facts import format_cpulist, parse_cpulist
+from linewatt.loads import Load, LoadInterval, whole_intervals
 from linewatt.missing import Missing
 from linewatt.model import (
     METHOD,
@@ -48,7 +47,7 @@ from linewatt.model import (
     Trial,
     Window,
 )
-from linewatt.store.samples import Series
+from linewatt.store import Series
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ from linewatt.engine.measuring.plain_json import decoded, encoded
 from linewatt.engine.measuring.window_power import Meters
 from linewatt.errors import ParseError
 from linewatt.foreign import STORED, read_json, understood
-from linewatt.hosts.base import Ended, HostSpec
-from linewatt.loads.base import Load
+from linewatt.hosts import Ended, HostSpec
+from linewatt.loads import Load
 from linewatt.model import Case, Channel
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from linewatt.analysis.power.machine_conditions import DEGREES, HERTZ, UNITS
+from linewatt.analysis.power import DEGREES, HERTZ, UNITS
 from linewatt.engine.live.feed import Reading
 from linewatt.model import CpuShares, EndResult, ThermalResult, Window
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from linewatt.analysis.cases.totals import whole_sum
+from linewatt.analysis.cases import whole_sum
 from linewatt.errors import ParseError
-from linewatt.loads.base import LoadEnd, LoadInterval, whole_intervals
+from linewatt.loads import LoadEnd, LoadInterval, whole_intervals
 from linewatt.model import Sample, Window
 
 COVERAGE_NEEDED = 0.98

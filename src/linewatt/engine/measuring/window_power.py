@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from linewatt.analysis.power.energy import Energy, Meter, energy_from_power, energy_from_total
-from linewatt.analysis.power.meters import interval_s
+from linewatt.analysis.power import Energy, Meter, energy_from_power, energy_from_total, interval_s
 from linewatt.engine.live.feed import Reading
 from linewatt.missing import Missing
 from linewatt.model import Channel, EndResult, PowerResult, Window
-from linewatt.sensors.counters import counter_delta
-from linewatt.sensors.power.dynamics import Dynamics
+from linewatt.sensors import counter_delta
+from linewatt.sensors.power import Dynamics
 
 POWER_UNITS = ("W", "J")
 MOST_W = 1e5

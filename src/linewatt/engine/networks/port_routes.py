@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from linewatt.campaign.planning.plan import Plan, Round
+from linewatt.campaign.planning import Plan, Round
 from linewatt.engine.live.session import Session
 from linewatt.engine.networks.proof import Crossed, Leg, legs_of_rounds
-from linewatt.network.host_route import HOST_ROUTE_KNOB, host_route_setting
+from linewatt.network import HOST_ROUTE_KNOB, host_route_setting
 from linewatt.records import PlaceLine
-from linewatt.tuning.base import Change
+from linewatt.tuning import Change
 
 WHY_ROUTE = "data ports are in one subnet, and each is to reach its peer's port by itself"
 WHY_ARP = "data ports are in one subnet, and each is to answer for its own addresses alone"

@@ -11,11 +11,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from linewatt.campaign.planning.plan import Round
+from linewatt.campaign.planning import Round
 from linewatt.engine.live.session import End, Session
 from linewatt.errors import HostError
-from linewatt.hosts.base import Host
-from linewatt.hosts.clock import now_s
+from linewatt.hosts import Host, now_s
 from linewatt.model import Case
 
 ECHOES = 50

@@ -11,18 +11,18 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from linewatt.campaign.entries.networks import BARE_NETWORK
-from linewatt.campaign.factors import setting_of_hosts
-from linewatt.campaign.planning.plan import Round
+from linewatt.campaign import setting_of_hosts
+from linewatt.campaign.entries import BARE_NETWORK
+from linewatt.campaign.planning import Round
 from linewatt.engine import events
 from linewatt.engine.live.session import Session
 from linewatt.engine.readiness import checkup_probes as probes
 from linewatt.engine.readiness.readiness import PathAnswer
 from linewatt.errors import ChangeError, HostError, InvalidInput
-from linewatt.hosts.base import Host
-from linewatt.hosts.facts.read import facts_at_interface
+from linewatt.hosts import Host
+from linewatt.hosts.facts import facts_at_interface
 from linewatt.model import Case
-from linewatt.network.framing import payload_bytes
+from linewatt.network import payload_bytes
 
 
 @dataclass(frozen=True, slots=True)

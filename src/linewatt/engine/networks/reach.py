@@ -9,8 +9,8 @@ from typing import Any
 
 from linewatt.errors import ChangeError, ParseError
 from linewatt.foreign import read_json
-from linewatt.hosts.base import Host
-from linewatt.network.description import HostNetwork
+from linewatt.hosts import Host
+from linewatt.network import HostNetwork
 
 LIMIT_S = 10.0
 _TAGS = ("vlan", "macvlan", "macvtap", "ipvlan")

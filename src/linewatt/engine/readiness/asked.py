@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from linewatt.campaign.campaign import Campaign
-from linewatt.hosts.base import Host
-from linewatt.hosts.facts.read import Facts
+from linewatt.campaign import Campaign
+from linewatt.hosts import Host
+from linewatt.hosts.facts import Facts
 
 
 @dataclass(frozen=True, slots=True)

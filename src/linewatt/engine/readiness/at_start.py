@@ -9,18 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.plan import PlannedTrial
+from linewatt.campaign import Campaign
+from linewatt.campaign.planning import PlannedTrial
 from linewatt.engine.readiness import readiness_cpu, readiness_host, readiness_net
 from linewatt.engine.readiness.readiness import Check, HostAnswer, Wants
-from linewatt.hosts.clock import Offset
-from linewatt.hosts.facts.cpulist import parse_cpulist
-from linewatt.hosts.facts.read import Facts
-from linewatt.loads.registry import LOADS
+from linewatt.hosts import Offset
+from linewatt.hosts.facts import Facts, parse_cpulist
+from linewatt.loads import LOADS
 from linewatt.model import Case
 from linewatt.records import NotReady
-from linewatt.sensors.registry import POWER_DRIVERS
-from linewatt.tuning.base import Change
+from linewatt.sensors import POWER_DRIVERS
+from linewatt.tuning import Change
 
 _RIGHTS = "root"
 """a run that lacks rights ends by itself"""

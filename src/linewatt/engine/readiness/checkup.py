@@ -14,10 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.places import Site
-from linewatt.campaign.planning.plan import PlannedTrial, plan_campaign
-from linewatt.campaign.reading.sites import read_topologies, site_of_host
+from linewatt.campaign import Campaign
+from linewatt.campaign.planning import PlannedTrial, Site, plan_campaign
+from linewatt.campaign.reading import read_topologies, site_of_host
 from linewatt.core.feature import host_checks
 from linewatt.engine.live.secrets import read_passwords
 from linewatt.engine.live.session import Connector, learn_further_nics
@@ -39,13 +38,12 @@ from linewatt.engine.readiness.readiness import (
 from linewatt.engine.undo.leftover import leftovers
 from linewatt.errors import HostError, HostRefused, InvalidInput, ParseError
 from linewatt.foreign import contained, last_line
-from linewatt.hosts.base import Host
+from linewatt.hosts import Host, Pace
+from linewatt.hosts.facts import Facts
 from linewatt.hosts.facts import read as facts
-from linewatt.hosts.facts.read import Facts
-from linewatt.hosts.limits import Pace
-from linewatt.loads.registry import LOADS
+from linewatt.loads import LOADS
 from linewatt.model import Case
-from linewatt.tuning.base import Change
+from linewatt.tuning import Change
 
 FACTS_LIMIT_S = 20.0
 LIVE_LIMIT_S = 10.0

@@ -16,12 +16,9 @@ from linewatt.engine.undo.host_lock import Holder, take_all
 from linewatt.engine.undo.leftover import FIXES, leftovers
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, JournalError, LinewattError
-from linewatt.hosts.base import Host, HostSpec
-from linewatt.hosts.clock import now_s
-from linewatt.hosts.journal.journal import Journal, journal_path
-from linewatt.hosts.process import finish_before_cancel
-from linewatt.tuning.base import Change
-from linewatt.tuning.registry import TUNING_KNOBS
+from linewatt.hosts import Host, HostSpec, finish_before_cancel, now_s
+from linewatt.hosts.journal import Journal, journal_path
+from linewatt.tuning import TUNING_KNOBS, Change
 from linewatt.units import stamp
 
 

@@ -7,14 +7,14 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from linewatt.campaign.campaign import Campaign
+from linewatt.campaign import Campaign
 from linewatt.engine.readiness import checkup_probes as probes
 from linewatt.engine.readiness import readiness_net
 from linewatt.engine.readiness.checkup_probes import Way
 from linewatt.engine.readiness.readiness import Check, HostAnswer, PathAnswer, PortAnswer, TakenPort
 from linewatt.errors import HostError, ParseError, WaitTimeout
-from linewatt.hosts.base import Host, Process
-from linewatt.loads.base import Exchange, Load, Protocol
+from linewatt.hosts import Host, Process
+from linewatt.loads import Exchange, Load, Protocol
 from linewatt.model import Case, Family, TestName
 
 TAKEN_LIMIT_S = 5.0

@@ -7,21 +7,19 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from linewatt.analysis.power.order import Shown
-from linewatt.campaign.campaign import Campaign, PowerSource
-from linewatt.campaign.planning.programs import ALLOW_COMMANDS, Program
+from linewatt.analysis.power import Shown
+from linewatt.campaign import Campaign, PowerSource
+from linewatt.campaign.planning import ALLOW_COMMANDS, Program
 from linewatt.engine.live.meters import plausible
 from linewatt.engine.live.secrets import Passwords
 from linewatt.engine.live.sensor_feed import SensorFeed
 from linewatt.engine.readiness.readiness import PowerAnswer
 from linewatt.errors import HostError, InvalidInput, LinewattError
 from linewatt.foreign import contained
-from linewatt.hosts.base import Host
-from linewatt.hosts.process import within_limit
+from linewatt.hosts import Host, within_limit
 from linewatt.model import Channel
-from linewatt.sensors.power.base import CALL_LIMIT_S, no_meter
-from linewatt.sensors.power.command import CommandConfig
-from linewatt.sensors.registry import POWER_DRIVERS
+from linewatt.sensors import POWER_DRIVERS
+from linewatt.sensors.power import CALL_LIMIT_S, CommandConfig, no_meter
 
 AT_ONCE = 32
 """meters that are read at once"""

@@ -15,8 +15,8 @@ from typing import NamedTuple
 from linewatt.engine.readiness.readiness import Live, PathAnswer
 from linewatt.errors import HostError, HostLost, ParseError
 from linewatt.foreign import read_json
-from linewatt.hosts.base import Host
-from linewatt.loads.base import Protocol
+from linewatt.hosts import Host
+from linewatt.loads import Protocol
 from linewatt.model import Family
 
 SAMPLE_S = 1

@@ -10,8 +10,8 @@ import asyncio
 from collections.abc import Iterable, Mapping
 
 from linewatt.errors import InvalidInput
-from linewatt.hosts.base import Host
-from linewatt.tuning.base import Change
+from linewatt.hosts import Host
+from linewatt.tuning import Change
 
 KEY = "net.ipv4.tcp_congestion_control"
 LIMIT_S = 10.0

@@ -12,13 +12,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from linewatt.analysis.power.order import Shown
+from linewatt.analysis.power import Shown
 from linewatt.core.feature import host_checks
-from linewatt.hosts.base import HostSpec
-from linewatt.hosts.clock import Offset
-from linewatt.hosts.facts.read import NOT_KNOWN, Facts, facts_at_interface
+from linewatt.hosts import HostSpec, Offset
+from linewatt.hosts.facts import NOT_KNOWN, Facts, facts_at_interface
 from linewatt.model import Case, Family
-from linewatt.tuning.base import Change
+from linewatt.tuning import Change
 
 Status = Literal["ok", "warn", "fail", "unknown"]
 

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 
 from linewatt.engine.readiness.readiness import Check, HostAnswer, Status
-from linewatt.hosts.facts.cpulist import format_cpulist
-from linewatt.tuning.base import Change
+from linewatt.hosts.facts import format_cpulist
+from linewatt.tuning import Change
 
 BUSY_RATIO = 0.05
 """of a CPU that somebody else uses; below it is the noise of a quiet system"""

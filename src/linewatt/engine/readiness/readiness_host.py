@@ -6,14 +6,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from linewatt.analysis.power.order import PARTS, refused_scopes
-from linewatt.analysis.power.totals import SCOPE_WORDS
+from linewatt.analysis.power import PARTS, SCOPE_WORDS, refused_scopes
 from linewatt.engine.readiness.readiness import CONTROLLER, Check, HostAnswer, PowerAnswer, Status
 from linewatt.engine.undo.leftover import Leftover
 from linewatt.errors import InvalidInput, ParseError
-from linewatt.findings.window import CLOCK_UNCERTAINTY_S
-from linewatt.hosts.facts.read import is_of_missing_tool
-from linewatt.loads.base import Load, LoadJob, Version, version_text
+from linewatt.findings import CLOCK_UNCERTAINTY_S
+from linewatt.hosts.facts import is_of_missing_tool
+from linewatt.loads import Load, LoadJob, Version, version_text
 
 LEAST_DISK_BYTES = 200 * 10**6
 ENOUGH_DISK_BYTES = 2 * 10**9

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from linewatt.campaign.entries.networks import BARE_NETWORK
+from linewatt.campaign.entries import BARE_NETWORK
 from linewatt.engine.live.line_rate import lanes_bps as lanes_bps
 from linewatt.engine.readiness.readiness import Check, HostAnswer, PathAnswer, PortAnswer, Status, TakenPort
 from linewatt.errors import InvalidInput
-from linewatt.hosts.facts.read import further_nics
-from linewatt.network.framing import Framing, payload_bytes
+from linewatt.hosts.facts import further_nics
+from linewatt.network import Framing, payload_bytes
 from linewatt.units import format_rate
 
 Answers = Mapping[str, HostAnswer]

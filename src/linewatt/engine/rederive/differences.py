@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Generic, TypeVar
 
-from linewatt.analysis.methods import why_figure_differs
+from linewatt.analysis import why_figure_differs
 from linewatt.model import METHOD, Trial
 
 A = TypeVar("A")

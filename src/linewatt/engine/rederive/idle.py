@@ -10,8 +10,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.factors import host_as_set
+from linewatt.campaign import Campaign, host_as_set
 from linewatt.engine.live.feed import Feed, Reading
 from linewatt.engine.live.meters import MeterRecords
 from linewatt.engine.measuring import run_record
@@ -20,12 +19,12 @@ from linewatt.engine.measuring.run_record import Source
 from linewatt.engine.rederive.differences import Again, changes
 from linewatt.errors import LinewattError, ParseError
 from linewatt.foreign import STORED, contained, read_json
-from linewatt.hosts.clock import Offset
+from linewatt.hosts import Offset
 from linewatt.model import Window
 from linewatt.records import Idle
-from linewatt.sensors.base import Stamped
-from linewatt.sensors.registry import POWER_DRIVERS, SENSORS
-from linewatt.store import derived, raw, read
+from linewatt.sensors import POWER_DRIVERS, SENSORS, Stamped
+from linewatt.store import derived_document, numbered_files, raw_texts, value_of_document
+from linewatt.store import read_json as read_stored_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,10 +37,10 @@ class IdleAgain(Again[Mapping[str, Any]]):
 def idle_again(result: Path, campaign: Campaign) -> Iterator[IdleAgain]:
     """Every idle window of a result. Raises StoreError."""
     for kind in ("idle", "idle-end"):
-        for file in takewhile(Path.exists, read.numbered_files(result, kind)):
-            path = derived.derived_document(result, file.name)
-            before = read.read_json(path)
-            stored = read.value_of_document(path, before, Idle)
+        for file in takewhile(Path.exists, numbered_files(result, kind)):
+            path = derived_document(result, file.name)
+            before = read_stored_json(path)
+            stored = value_of_document(path, before, Idle)
             try:
                 with contained(file.name):
                     hosts = _made(stored, result / "raw" / file.stem, campaign)
@@ -55,7 +54,7 @@ def idle_again(result: Path, campaign: Campaign) -> Iterator[IdleAgain]:
 
 def _made(stored: Idle, folder: Path, campaign: Campaign) -> dict[str, Any]:
     """What hosts did in a window, from its readings. Raises ParseError."""
-    files = raw.raw_texts(folder)
+    files = raw_texts(folder)
     if run_record.NAME not in files:
         raise ParseError("what was known of its sensors was not stored then; it stays as it is")
     idle_inputs = run_record.read_idle(files[run_record.NAME])

@@ -13,9 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.factors import setting_of_hosts
-from linewatt.campaign.planning.plan import PlannedInstance, PlannedTrial
+from linewatt.campaign import Campaign, setting_of_hosts
+from linewatt.campaign.planning import PlannedInstance, PlannedTrial
 from linewatt.engine.idle import IdleBook
 from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.live.session import Session
@@ -25,12 +24,10 @@ from linewatt.engine.measuring.run_record import Kept, Source, output_files, rea
 from linewatt.engine.rounds import setup_of
 from linewatt.errors import LinewattError, ParseError
 from linewatt.foreign import STORED, read_json
-from linewatt.hosts.base import Ended
-from linewatt.hosts.clock import Offset
-from linewatt.loads.registry import DEFAULT_LOAD, LOADS
+from linewatt.hosts import Ended, Offset
+from linewatt.loads import DEFAULT_LOAD, LOADS
 from linewatt.model import Case, Channel, EndResult, InstanceResult, PowerResult, Trial
-from linewatt.store.read import Result
-from linewatt.store.samples import read_channels
+from linewatt.store import Result, read_channels
 
 _STAY = ("start-uncertain",)
 """findings on what such a result does not have: they are as they were, neither raised nor dropped"""

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from linewatt import __version__
-from linewatt.campaign import stored
-from linewatt.campaign.campaign import Campaign, feature_values_of
+from linewatt.campaign import Campaign, campaign_from_dict, feature_values_of
 from linewatt.engine.measuring import run_record
 from linewatt.engine.measuring.measure import measure
 from linewatt.engine.measuring.run_record import Kept
@@ -20,14 +19,31 @@ from linewatt.engine.rederive.differences import Again, Told, changes, of_meters
 from linewatt.engine.rederive.idle import IdleAgain, idle_again, readings_of
 from linewatt.errors import InvalidInput, LinewattError
 from linewatt.foreign import STORED, contained, read_json, understood
-from linewatt.hosts.clock import now_s
-from linewatt.loads.registry import LOADS
+from linewatt.hosts import now_s
+from linewatt.loads import LOADS
 from linewatt.model import METHOD, Trial
 from linewatt.power_source_keys import correct_trial
-from linewatt.sensors.power.dynamics import Dynamics
-from linewatt.store import derived, raw, read
-from linewatt.store.meters import TOO_SHORT_CODE, Key, known_meters, looked_too_slow, refuting_dynamics
-from linewatt.store.write import ORIGINALS_FOLDER, RAW_FOLDER
+from linewatt.sensors.power import Dynamics
+from linewatt.store import (
+    ORIGINALS_FOLDER,
+    RAW_FOLDER,
+    TOO_SHORT_CODE,
+    Key,
+    Result,
+    derived_files,
+    known_meters,
+    load_result,
+    looked_too_slow,
+    newest_derived,
+    raw_pack_of,
+    raw_text,
+    raw_texts,
+    read_trial,
+    refuting_dynamics,
+    text_of,
+    trial_dirs,
+    write_derived,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +59,7 @@ class TrialAgain(Again[Trial]):
 class Rederived:
     """A result made again."""
 
-    result: read.Result
+    result: Result
     trials: tuple[TrialAgain, ...]
     idle: tuple[IdleAgain, ...] = ()
 
@@ -55,18 +71,18 @@ class Rederived:
         return any(after is not None and not same for after, same in (*again, *idle))
 
 
-def rederive(result: read.Result) -> Rederived:
+def rederive(result: Result) -> Rederived:
     """Make every trial again. Raises InvalidInput where a result has no raw output, StoreError."""
     if result.imported_from is not None:
-        where = raw.raw_pack_of(result.path / RAW_FOLDER / ORIGINALS_FOLDER)
+        where = raw_pack_of(result.path / RAW_FOLDER / ORIGINALS_FOLDER)
         kept_there = f" (its files are in {where})" if result.manifest.imported_files else ""
         raise InvalidInput(
             f"{result.id}: was imported from {result.imported_from}; import it again instead{kept_there}"
         )
     if result.is_soak:
         raise InvalidInput(f"{result.id}: is a soak, whose figures are computed again whenever it is shown")
-    campaign = stored.campaign_from_dict(result.manifest.asked.written)
-    trials = _each(result, campaign, read.trial_dirs(result.path))
+    campaign = campaign_from_dict(result.manifest.asked.written)
+    trials = _each(result, campaign, trial_dirs(result.path))
     return Rederived(result, trials, tuple(idle_again(result.path, campaign)))
 
 
@@ -75,17 +91,15 @@ def settle(path: Path) -> tuple[int, ...]:
 
     At the end of a campaign, whose later loads say so. Raises StoreError; DiskFull.
     """
-    result = read.load_result(path)
+    result = load_result(path)
     refuted = {trial.number for trial in result.trials if looked_too_slow(trial)}
     if not refuted:
         return ()
-    if (
-        derived.newest_derived(path) is not None
-    ):  # of a part before, which the next such folder must have, too
+    if newest_derived(path) is not None:  # of a part before, which the next such folder must have, too
         rederived = rederive(result)
     else:
-        campaign = stored.campaign_from_dict(result.manifest.asked.written)
-        folders = [folder for folder in read.trial_dirs(path) if int(folder.name) in refuted]
+        campaign = campaign_from_dict(result.manifest.asked.written)
+        folders = [folder for folder in trial_dirs(path) if int(folder.name) in refuted]
         rederived = Rederived(result, _each(result, campaign, folders))
     write_rederived(rederived)
     return tuple(
@@ -108,25 +122,25 @@ def write_rederived(rederived: Rederived) -> Path | None:
     idle = {
         idle_window.name: idle_window.after for idle_window in rederived.idle if idle_window.after is not None
     }
-    return derived.write_derived(rederived.result.path, about, trials, idle)
+    return write_derived(rederived.result.path, about, trials, idle)
 
 
-def _each(result: read.Result, campaign: Campaign, directories: Sequence[Path]) -> tuple[TrialAgain, ...]:
-    files = derived.derived_files(result.path, [directory.name for directory in directories])
+def _each(result: Result, campaign: Campaign, directories: Sequence[Path]) -> tuple[TrialAgain, ...]:
+    files = derived_files(result.path, [directory.name for directory in directories])
     pairs = zip(directories, files, strict=True)
     return tuple(_again(result, campaign, directory, Path(file)) for directory, file in pairs)
 
 
-def _again(result: read.Result, campaign: Campaign, directory: Path, file: Path) -> TrialAgain:
+def _again(result: Result, campaign: Campaign, directory: Path, file: Path) -> TrialAgain:
     with contained(str(file)):
-        before = read_json(raw.raw_text(file), str(file), STORED)
+        before = read_json(raw_text(file), str(file), STORED)
         number, method = int(before["number"]), int(before.get("method", 1))
     learned = _refuting(result, directory)
     try:
         after = understood(lambda: _made(result, campaign, directory, learned), directory.name)
     except LinewattError as error:
         return TrialAgain(number=number, method=method, problem=str(error))
-    now = json.loads(derived.text_of(after))
+    now = json.loads(text_of(after))
     return TrialAgain(
         number=number,
         method=method,
@@ -137,12 +151,12 @@ def _again(result: read.Result, campaign: Campaign, directory: Path, file: Path)
     )
 
 
-def _made(result: read.Result, campaign: Campaign, directory: Path, learned: Mapping[Key, Dynamics]) -> Trial:
+def _made(result: Result, campaign: Campaign, directory: Path, learned: Mapping[Key, Dynamics]) -> Trial:
     """A trial from its raw files, and what was learned since. Raises ParseError, StoreError."""
-    files = raw.raw_texts(directory / RAW_FOLDER)
+    files = raw_texts(directory / RAW_FOLDER)
     inputs_text = files.get(run_record.NAME)
     if inputs_text is None:
-        trial = read.read_trial(directory)
+        trial = read_trial(directory)
         trial_inputs = missing_run_records.kept_of(result, campaign, trial, files, directory)
         again = _measured(trial_inputs, files, campaign)
         return missing_run_records.as_far_as_known(trial, again)
@@ -150,11 +164,11 @@ def _made(result: read.Result, campaign: Campaign, directory: Path, learned: Map
     return _measured(_with_meters(trial_inputs, learned), files, campaign)
 
 
-def _refuting(result: read.Result, directory: Path) -> Mapping[Key, Dynamics]:
+def _refuting(result: Result, directory: Path) -> Mapping[Key, Dynamics]:
     """What later loads showed of the meters that a trial was wrongly called too short for."""
-    if TOO_SHORT_CODE not in raw.raw_text(directory / "trial.json"):
+    if TOO_SHORT_CODE not in raw_text(directory / "trial.json"):
         return {}
-    return refuting_dynamics(read.read_trial(directory), known_meters(result.meters))
+    return refuting_dynamics(read_trial(directory), known_meters(result.meters))
 
 
 def _with_meters(trial_inputs: Kept, learned: Mapping[Key, Dynamics]) -> Kept:

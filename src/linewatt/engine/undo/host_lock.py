@@ -26,9 +26,7 @@ from datetime import UTC, datetime
 
 from linewatt.errors import HostError, HostInUse, HostLost, WaitTimeout
 from linewatt.foreign import shortened
-from linewatt.hosts.base import Host, Line, Process
-from linewatt.hosts.clock import now_s
-from linewatt.hosts.process import finish_before_cancel
+from linewatt.hosts import Host, Line, Process, finish_before_cancel, now_s
 
 OnText = Callable[[str], None]
 

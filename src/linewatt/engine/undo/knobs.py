@@ -8,15 +8,13 @@ import re
 from collections.abc import Iterable, Iterator
 
 from linewatt.core.feature import feature_knobs
-from linewatt.hosts.journal.journal import Entry
-from linewatt.network.description import NETWORK_KNOB as NETWORK_KNOB
-from linewatt.network.items import parse_network_key
-from linewatt.network.nmstatectl import NMSTATE_KNOB as NMSTATE_KNOB
-from linewatt.network.registry import NETWORK_KNOBS as NETWORK
-from linewatt.tuning.base import Knob
-from linewatt.tuning.cpu.min_perf import MinPerf
-from linewatt.tuning.registry import TUNING_KNOBS as TUNING
-from linewatt.tuning.steering.interrupts import Interrupts
+from linewatt.hosts.journal import Entry
+from linewatt.network import NETWORK_KNOB as NETWORK_KNOB
+from linewatt.network import NETWORK_KNOBS as NETWORK
+from linewatt.network import NMSTATE_KNOB as NMSTATE_KNOB
+from linewatt.network import parse_network_key
+from linewatt.tuning import TUNING_KNOBS as TUNING
+from linewatt.tuning import Interrupts, Knob, MinPerf
 
 ALL_KNOBS: dict[str, Knob] = {
     **TUNING,

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linewatt.errors import ChangeError, JournalError
-from linewatt.hosts.base import HostSpec
-from linewatt.hosts.journal.journal import Journal, damage_text, journals, read_journal
-from linewatt.hosts.journal.lines import Content, Place
-from linewatt.tuning.setting_text import brief_target
+from linewatt.hosts import HostSpec
+from linewatt.hosts.journal import Content, Journal, Place, damage_text, journals, read_journal
+from linewatt.tuning import brief_target
 
 FIXES = "check-"
 """how the journals of ``check --fix`` begin; those of runs begin with their time"""

@@ -11,11 +11,17 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 
 from linewatt.errors import ChangeError, LinewattError
-from linewatt.hosts import batch
-from linewatt.hosts.base import Host
-from linewatt.hosts.journal.journal import Entry, Journal
-from linewatt.tuning.apply import Behind, ChangeOutcome, Knobs, look_at_settings, write_and_read_back
-from linewatt.tuning.setting_text import brief_target, settings_apart
+from linewatt.hosts import Host, batch
+from linewatt.hosts.journal import Entry, Journal
+from linewatt.tuning import (
+    Behind,
+    ChangeOutcome,
+    Knobs,
+    brief_target,
+    look_at_settings,
+    settings_apart,
+    write_and_read_back,
+)
 
 
 async def put_back_in_turn(

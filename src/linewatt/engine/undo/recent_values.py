@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from linewatt.hosts.clock import now_s
-from linewatt.tuning.apply import ChangeOutcome
+from linewatt.hosts import now_s
+from linewatt.tuning import ChangeOutcome
 
 HOLDS_S = 1.0
 """that what a host showed is taken for what it shows: others, as irqbalance and tuned, change it, too, and

@@ -22,10 +22,8 @@ from linewatt.engine.undo.knobs import ALL_KNOBS, apart
 from linewatt.engine.undo.leftover import FIXES, is_running, place_of
 from linewatt.engine.undo.put_back import put_back_in_turn
 from linewatt.errors import ChangeError, JournalError, LinewattError
-from linewatt.hosts.base import Host, HostSpec
-from linewatt.hosts.connect import connect_to_host
-from linewatt.hosts.journal.journal import Entry, Journal, damage_text, journal_path, journals, read_journal
-from linewatt.hosts.journal.lines import Place
+from linewatt.hosts import Host, HostSpec, connect_to_host
+from linewatt.hosts.journal import Entry, Journal, Place, damage_text, journal_path, journals, read_journal
 
 _STAMP = re.compile(r"\d{8}-\d{6}")
 

@@ -18,16 +18,11 @@ from linewatt.engine.undo.knobs import layer as layer_of
 from linewatt.engine.undo.put_back import put_back, put_back_in_turn
 from linewatt.engine.undo.recent_values import Key, Shown
 from linewatt.errors import ChangeError, HostError
-from linewatt.hosts.base import Host
-from linewatt.hosts.batch import ShortCommand
-from linewatt.hosts.journal.journal import Entry, Journal
-from linewatt.network.description import NETWORK_KNOB as NETWORK
-from linewatt.network.knob import interfaces_with_addresses
-from linewatt.tuning import apply
-from linewatt.tuning.base import Change, Knob
-from linewatt.tuning.commands import HOST_TARGET
-from linewatt.tuning.cpu import min_perf, tuned
-from linewatt.tuning.steering import interrupts
+from linewatt.hosts import Host, ShortCommand
+from linewatt.hosts.journal import Entry, Journal
+from linewatt.network import NETWORK_KNOB as NETWORK
+from linewatt.network import interfaces_with_addresses
+from linewatt.tuning import HOST_TARGET, INTERRUPTS, MIN_PERF, RAISED_BY_TUNED, Change, Knob, apply
 
 LINK_LIMIT_S = 40
 """a port of a bridge with STP is 30 s on its way at the longest delay by default (IEEE 802.1D, 2 × 15 s)"""
@@ -350,13 +345,13 @@ class Settings:
             links = self._hosts[entry.host].spec.interfaces
             yield from ((entry.host, knob, name) for name in links for knob in _BY_QUEUE)
         if entry.knob == "cpus_online" or (entry.knob, entry.wanted) == ("irqbalance", "running"):
-            yield entry.host, interrupts.INTERRUPTS, HOST_TARGET
+            yield entry.host, INTERRUPTS, HOST_TARGET
         if entry.knob == "tuned":
-            yield entry.host, "sysctl", tuned.RAISED_BY_TUNED
+            yield entry.host, "sysctl", RAISED_BY_TUNED
         if entry.knob == "governor":
             yield entry.host, "epp", HOST_TARGET
         if entry.knob == "turbo":
-            yield entry.host, min_perf.MIN_PERF, HOST_TARGET
+            yield entry.host, MIN_PERF, HOST_TARGET
         interfaces = self._hosts[entry.host].spec.interfaces
         for name in without_lro(entry, interfaces):
             yield entry.host, "offload", f"{name} {LRO}"

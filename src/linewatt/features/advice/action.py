@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
-from linewatt.cli.output import print_json, put, say
+from linewatt.cli import print_json, put, say
 from linewatt.document import read_bytes
 from linewatt.errors import InvalidInput
 from linewatt.features.advice.command import MOST_UNITS

@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from linewatt.cli.help import Command, Group
-from linewatt.cli.options import Json
+from linewatt.cli import Command, Group, Json
 from linewatt.features.advice.fleet_command import fleet_command
 
 MOST_UNITS = 16

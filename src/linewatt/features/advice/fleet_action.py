@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from linewatt.cli.output import checked_target, print_json, print_rich
-from linewatt.cli.table_or_result import is_table, stored_result
+from linewatt.cli import checked_target, is_table, print_json, print_rich, stored_result
 from linewatt.errors import InvalidInput
 from linewatt.features.advice.action import check_positive, efficiency_table, one_of
 from linewatt.features.advice.command import MOST_UNITS
@@ -74,7 +73,7 @@ def print_fleet_advice(  # noqa: PLR0913  one parameter an option
 
 def _print(advice: FleetAdvice, source: FleetSource, target: Path | None, *, as_json: bool) -> None:
     if target is not None:
-        from linewatt.report.printing.html import write_page
+        from linewatt.report.printing import write_page
 
         write_page(target, page(advice, source))
     if as_json:

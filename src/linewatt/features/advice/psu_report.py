@@ -10,10 +10,8 @@ from linewatt.features.advice.psu.advice import Advice, Option, Question, advise
 from linewatt.features.advice.psu.supplies import Measured, Operation, Supply, in_words
 from linewatt.features.advice.psu.tables import EfficiencyTable, certified, percent
 from linewatt.records import Supplies
-from linewatt.report.section import Lines, text_lines
-from linewatt.report.trials.charts.components import EndBreakdown, end_breakdowns
-from linewatt.report.trials.digest import Digest
-from linewatt.report.trials.power.power_table import power_cases
+from linewatt.report import Lines, text_lines
+from linewatt.report.trials import Digest, EndBreakdown, end_breakdowns, power_cases
 
 
 def power_notes(view: Digest) -> Iterator[Lines]:

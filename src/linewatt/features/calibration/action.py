@@ -7,22 +7,17 @@ from pathlib import Path
 
 import typer
 
-from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.plan import plan_campaign
-from linewatt.campaign.planning.programs import refuse_listed
-from linewatt.campaign.reading.file import load_campaign
-from linewatt.cli.execution import can_be_stored, execute
-from linewatt.cli.output import print_json, put, say
+from linewatt.campaign import Campaign
+from linewatt.campaign.planning import plan_campaign, refuse_listed
+from linewatt.campaign.reading import load_campaign
+from linewatt.cli import can_be_stored, execute, print_json, put, say
 from linewatt.errors import InvalidInput, StoreError
 from linewatt.features.calibration.comparison_notes import lines
 from linewatt.features.calibration.documents import Calibration
 from linewatt.features.calibration.staircase import staircase
 from linewatt.features.calibration.stored import calibrations
 from linewatt.features.calibration.trial_comparison import Pair, compared
-from linewatt.store import read
-from linewatt.store.read import Result, numbered_files
-from linewatt.store.read import load_result as load_result
-from linewatt.store.write import write_json
+from linewatt.store import Result, find_result, load_result, numbered_files, reading_results, write_json
 from linewatt.units import format_seconds
 
 NOT_ENOUGH = 4
@@ -102,11 +97,11 @@ def _run(
 
 def _stored(result_id: str, results: Path) -> Result:
     try:
-        path = read.find_result(results, result_id)
+        path = find_result(results, result_id)
     except StoreError as error:
         raise InvalidInput(f"no campaign file, and {error}") from None
-    with read.reading_results(path):
-        result = read.load_result(path)
+    with reading_results(path):
+        result = load_result(path)
     if result.is_soak or result.imported_from is not None:
         what = "a soak" if result.is_soak else "imported"
         raise InvalidInput(f"{result.id}: is {what}; two meters are compared over trials that linewatt ran")

@@ -10,18 +10,17 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from linewatt.campaign.campaign import PowerSource, power_config
-from linewatt.campaign.entries.schema import CampaignFile, HostEntry
-from linewatt.campaign.reading.checks import Finding
-from linewatt.campaign.reading.named_files import resolve_path
+from linewatt.campaign import PowerSource, power_config
+from linewatt.campaign.entries import CampaignFile, HostEntry
+from linewatt.campaign.reading import Finding, resolve_path
 from linewatt.document import file_problem, read_text
 from linewatt.errors import InvalidInput, LinewattError
 from linewatt.features.calibration.documents import Calibration, CalibrationUsed
 from linewatt.foreign import STORED, read_json
-from linewatt.hosts.clock import now_s
+from linewatt.hosts import now_s
 from linewatt.records import Document, Manifest
-from linewatt.sensors.power.base import Secret
-from linewatt.sensors.registry import POWER_DRIVERS
+from linewatt.sensors import POWER_DRIVERS
+from linewatt.sensors.power import Secret
 
 SIDES: Mapping[str, str] = {"wall": "AC in", "psu-in": "AC in", "system": "AC in"}
 """scopes of one side of the power supplies; of any other each is its own"""

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from linewatt.cli.options import ALLOW_OPTION, WAIT_OPTION, Hosts, Json, Results
-from linewatt.cli.output import RESULTS_FOLDER
+from linewatt.cli import ALLOW_OPTION, RESULTS_FOLDER, WAIT_OPTION, Hosts, Json, Results
 
 FileOrId = Annotated[
     str,

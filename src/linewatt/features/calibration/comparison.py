@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from linewatt.analysis.power.meters import Points
+from linewatt.analysis.power import Points
 from linewatt.features.calibration import line as lines
 from linewatt.features.calibration.course import Course
 from linewatt.features.calibration.delay import Delay, delay

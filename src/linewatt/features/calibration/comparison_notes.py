@@ -6,14 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from linewatt.analysis.power.totals import SCOPE_WORDS
+from linewatt.analysis.power import SCOPE_WORDS
 from linewatt.features.calibration.comparison import SIDES
 from linewatt.features.calibration.documents import Bounded, Calibration, ComparedMeter
 from linewatt.features.calibration.stored import calibrations
-from linewatt.report.printing.screen import Block, Line
-from linewatt.report.provenance import provenance_words
-from linewatt.report.table import Note
-from linewatt.report.trials.digest import Digest
+from linewatt.report import Note, provenance_words
+from linewatt.report.printing import Block, Line
+from linewatt.report.trials import Digest
 from linewatt.units import format_percent
 
 TITLE = "Two meters of one host"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from linewatt.analysis.power.totals import Total, power_of_system, power_of_system_as_read
+from linewatt.analysis.power import Total, power_of_system, power_of_system_as_read
 from linewatt.declare import Schema, listing
 from linewatt.features.calibration.correction import correction
 from linewatt.features.calibration.documents import Calibration
@@ -16,8 +16,8 @@ from linewatt.features.calibration.stored import calibrations_used
 from linewatt.json_document import document_of, fill, of_class
 from linewatt.model import Case, EndResult, Trial
 from linewatt.records import Count
-from linewatt.report.table import Note
-from linewatt.store.read import Result
+from linewatt.report import Note
+from linewatt.store import Result
 
 TITLE = "Power corrected"
 

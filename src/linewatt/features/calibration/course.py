@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from linewatt.analysis.power import meters
-from linewatt.sensors.power.dynamics import POLL_LIMITED
+from linewatt.sensors.power import POLL_LIMITED
 
 GAP_READINGS, GAP_S = 4.0, 3.0
 """A silence that is longer than both is a gap, over which no mean is made."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from linewatt.features.calibration.course import Course
-from linewatt.sensors.power.dynamics import student_t
+from linewatt.sensors.power import student_t
 
 AVERAGING_S = (0.0, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0)
 MOST_S = 60.0

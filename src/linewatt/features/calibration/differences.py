@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linewatt.analysis.cases.responses import PER_WATT
-from linewatt.analysis.comparison.comparable import Ends, between
-from linewatt.analysis.comparison.confounders import Beside
+from linewatt.analysis.cases import PER_WATT
+from linewatt.analysis.comparison import Beside, Ends, between
 from linewatt.features.calibration.stored import calibrations_used
 from linewatt.model import Role
 

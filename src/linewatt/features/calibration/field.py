@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from linewatt.sensors.power.base import FilePath
+from linewatt.sensors.power import FilePath
 
 FIELD = (
     FilePath | None,

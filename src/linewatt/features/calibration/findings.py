@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from linewatt.findings.kinds import Kind, percent
+from linewatt.findings import Kind, percent
 
 CALIBRATION_DAYS = 365
 """A calibration that is older is told of; laboratories calibrate meters yearly."""

@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from linewatt.analysis.statistics.student import two_sided_p
+from linewatt.analysis.statistics import two_sided_p
 from linewatt.missing import Missing
-from linewatt.sensors.power.dynamics import student_t
+from linewatt.sensors.power import student_t
 
 FEWEST_STEPS = 5
 MOST_GAIN_HALF = 0.05

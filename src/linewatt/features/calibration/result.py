@@ -12,8 +12,8 @@ from linewatt.features.calibration import correction_notes as corrections
 from linewatt.features.calibration.documents import Calibration
 from linewatt.features.calibration.stored import calibrations
 from linewatt.json_document import of_class
-from linewatt.report.section import Lines
-from linewatt.report.trials.digest import Digest
+from linewatt.report import Lines
+from linewatt.report.trials import Digest
 
 
 def power_notes(view: Digest) -> Iterator[Lines]:

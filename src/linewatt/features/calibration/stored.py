@@ -7,7 +7,7 @@ from pathlib import Path
 
 from linewatt import records
 from linewatt.features.calibration.documents import Calibration, CalibrationUsed
-from linewatt.store.read import read_numbered
+from linewatt.store import read_numbered
 
 
 def calibrations(path: Path) -> tuple[Calibration, ...]:

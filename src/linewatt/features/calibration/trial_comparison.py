@@ -10,17 +10,16 @@ from itertools import product
 from typing import Any
 
 from linewatt import __version__
-from linewatt.analysis.power.totals import least_sure
+from linewatt.analysis.power import least_sure
 from linewatt.errors import InvalidInput, StoreError
 from linewatt.features.calibration.comparison import SIDES, Compared, Load, compare
 from linewatt.features.calibration.delay import Delay
 from linewatt.features.calibration.documents import Bounded, Calibration, ComparedMeter, ComparedStep
 from linewatt.features.calibration.line import Figure, Line
-from linewatt.loads.registry import DEFAULT_LOAD, LOADS
+from linewatt.loads import DEFAULT_LOAD, LOADS
 from linewatt.missing import Missing
 from linewatt.model import EndResult, PowerResult, Trial, Window
-from linewatt.store.read import Result
-from linewatt.store.samples import read_courses
+from linewatt.store import Result, read_courses
 
 _SCOPES = tuple(SIDES)
 

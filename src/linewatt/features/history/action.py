@@ -9,17 +9,15 @@ from pathlib import Path
 
 import typer
 
-from linewatt.analysis.comparison.rows import METRICS_OF_ROWS
-from linewatt.cli.actions.compare import checked_choices
-from linewatt.cli.output import checked_target, print_json, print_rich
+from linewatt.analysis.comparison import METRICS_OF_ROWS
+from linewatt.cli import checked_choices, checked_target, print_json, print_rich
 from linewatt.errors import InvalidInput
 from linewatt.features.history import report
 from linewatt.features.history.build import Loaded, history_of
 from linewatt.features.history.command import NOTHING, REGRESSION
 from linewatt.features.history.regressions import regressions
-from linewatt.report.comparison.factor import parse_factor
-from linewatt.report.comparison.sides import Kept, kept_side
-from linewatt.store.read import find_result, read_each, reading_results
+from linewatt.report.comparison import Kept, kept_side, parse_factor
+from linewatt.store import find_result, read_each, reading_results
 
 
 def print_history(  # noqa: PLR0913  one parameter an option
@@ -50,7 +48,7 @@ def print_history(  # noqa: PLR0913  one parameter an option
             case_history = replace(case_history, regressions=regressions(case_history.courses))
         if target is not None:
             from linewatt.features.history.page import render
-            from linewatt.report.printing.html import write_page
+            from linewatt.report.printing import write_page
 
             write_page(target, render(case_history))
         if as_json:

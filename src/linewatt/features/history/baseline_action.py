@@ -10,12 +10,12 @@ from typing import Any
 
 import typer
 
-from linewatt.cli.output import print_json, put, results_there, say
+from linewatt.cli import print_json, put, results_there, say
 from linewatt.errors import StoreError
 from linewatt.features.history import baselines
 from linewatt.features.history.baselines import Baseline
 from linewatt.foreign import one_line
-from linewatt.store.read import find_result
+from linewatt.store import find_result
 from linewatt.units import when
 
 SCHEMA_VERSION = 1

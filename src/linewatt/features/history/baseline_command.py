@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from linewatt.cli.help import Command, Group
-from linewatt.cli.options import Json, Results, Wanted, baseline_names
+from linewatt.cli import Command, Group, Json, Results, Wanted, baseline_names
 
 baseline_app = typer.Typer(
     cls=Group, help="Names of results that others are compared with: baseline:NAME.", no_args_is_help=True

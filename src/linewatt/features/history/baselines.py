@@ -19,7 +19,7 @@ from pydantic import Field, ValidationError
 from linewatt import durable, foreign
 from linewatt.document import Part
 from linewatt.errors import InvalidInput, ParseError, StoreError
-from linewatt.store.write import json_of, unstored_text
+from linewatt.store import json_of, unstored_text
 from linewatt.units import when
 
 FOLDER = "baselines"

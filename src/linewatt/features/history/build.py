@@ -7,18 +7,24 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from linewatt.analysis.comparison.points import Series, Surroundings, series_of_cases, series_of_tasks
-from linewatt.analysis.comparison.rows import METRICS_OF_ROWS, OF_CASES
-from linewatt.analysis.comparison.side import Side
-from linewatt.analysis.metrics.metric import Response
+from linewatt.analysis.comparison import (
+    METRICS_OF_ROWS,
+    OF_CASES,
+    Series,
+    Side,
+    Surroundings,
+    series_of_cases,
+    series_of_tasks,
+)
+from linewatt.analysis.metrics import Response
 from linewatt.errors import StoreError
 from linewatt.features.history.courses import judge
 from linewatt.features.history.report import History
 from linewatt.model import Case
 from linewatt.records import Campaign
-from linewatt.report.comparison.sides import Kept, with_surroundings
-from linewatt.report.kinds import ResultKind, result_kinds
-from linewatt.store.read import Damaged, load_result, reading_results
+from linewatt.report import ResultKind, result_kinds
+from linewatt.report.comparison import Kept, with_surroundings
+from linewatt.store import Damaged, load_result, reading_results
 
 Loaded = Sequence[tuple[Path, Kept]]
 

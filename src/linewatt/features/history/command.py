@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from linewatt.cli.options import Json, Results
+from linewatt.cli import Json, Results
 
 REGRESSION, NOTHING = "regression", "nothing"
 _Case = Annotated[

@@ -5,9 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linewatt.report.charts import specs
-from linewatt.report.charts.data import Row
-from linewatt.report.charts.specs import Spec
+from linewatt.report.charts import Row, Spec, specs
 
 WIDTH_PX, HEIGHT_PX = 720, 260
 _TICKS = 6

@@ -7,19 +7,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from linewatt.analysis.comparison.differences import Difference
-from linewatt.analysis.comparison.verdicts import signed_change, unit_of_change
-from linewatt.analysis.metrics.unit import Unit
-from linewatt.analysis.statistics.stats import Estimate
+from linewatt.analysis.comparison import Difference, signed_change, unit_of_change
+from linewatt.analysis.metrics import Unit
+from linewatt.analysis.statistics import Estimate
 from linewatt.features.history.courses import Change, Course, Label, Unlike
 from linewatt.model import Case
-from linewatt.report.comparison.remarks import where_and_what
-from linewatt.report.comparison.tables import mean_cell
-from linewatt.report.printing.export import when
-from linewatt.report.provenance import provenance_legend, provenance_mark
-from linewatt.report.provenance import provenance_words as sources
-from linewatt.report.series import plural
-from linewatt.report.table import Cell, Head, Row, RowGroup, Table, legend_notes, text_cells
+from linewatt.report import (
+    Cell,
+    Head,
+    Row,
+    RowGroup,
+    Table,
+    legend_notes,
+    plural,
+    provenance_legend,
+    provenance_mark,
+    text_cells,
+)
+from linewatt.report import provenance_words as sources
+from linewatt.report.comparison import mean_cell, where_and_what
+from linewatt.report.printing import when
 from linewatt.units import first_of
 
 MOST_ROWS = 30

@@ -15,25 +15,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from linewatt.analysis.comparison.differences import Difference, differences_of_hosts
-from linewatt.analysis.comparison.matching import Match
-from linewatt.analysis.comparison.points import (
+from linewatt.analysis.comparison import (
+    COMPARISON,
+    Difference,
+    Match,
     Point,
     Series,
+    Side,
     Surroundings,
-    series_of_cases,
-    series_of_tasks,
-)
-from linewatt.analysis.comparison.side import Side, Task
-from linewatt.analysis.comparison.verdicts import (
-    COMPARISON,
+    Task,
     Verdict,
+    differences_of_hosts,
     least_factor,
     response_amount,
+    series_of_cases,
+    series_of_tasks,
     verdicts_of_family,
 )
-from linewatt.analysis.metrics.metric import Response
-from linewatt.analysis.statistics.contrasts import Contrast
+from linewatt.analysis.metrics import Response
+from linewatt.analysis.statistics import Contrast
 from linewatt.features.history import steps
 from linewatt.features.history.change_points import FEWEST
 from linewatt.features.history.steps import FEWEST_VALUES

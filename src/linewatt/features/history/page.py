@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from jinja2 import Environment
 
 from linewatt import __version__
-from linewatt.analysis.comparison.verdicts import signed_change, unit_of_change
-from linewatt.analysis.metrics.metric import Response
-from linewatt.analysis.statistics.stats import Estimate
+from linewatt.analysis.comparison import signed_change, unit_of_change
+from linewatt.analysis.metrics import Response
+from linewatt.analysis.statistics import Estimate
 from linewatt.features.history import course_chart as chart
 from linewatt.features.history.course_table import (
     NamedCourse,
@@ -33,16 +33,10 @@ from linewatt.features.history.report import (
     single_result_note,
 )
 from linewatt.model import Case
-from linewatt.report.charts.data import Row, mean_row
-from linewatt.report.charts.figure import DrawnFigure, Figure, draw_figures
-from linewatt.report.comparison.remarks import lab_words_of
-from linewatt.report.comparison.tables import mean_cell
-from linewatt.report.comparison.terminal import ENDING_BY_EXIT_CODE
-from linewatt.report.printing.export import when
-from linewatt.report.printing.html import pages_of_files
-from linewatt.report.section import Lines, Section, text_lines
-from linewatt.report.series import plural
-from linewatt.report.table import Table
+from linewatt.report import Lines, Section, Table, plural, text_lines
+from linewatt.report.charts import DrawnFigure, Figure, Row, draw_figures, mean_row
+from linewatt.report.comparison import ENDING_BY_EXIT_CODE, lab_words_of, mean_cell
+from linewatt.report.printing import pages_of_files, when
 
 MOST_CHARTS = 60
 """with more courses, those that changed are drawn first"""

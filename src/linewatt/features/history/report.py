@@ -11,11 +11,8 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from linewatt.analysis.comparison.differences import Difference
-from linewatt.analysis.comparison.points import Point
-from linewatt.analysis.comparison.side import Task
-from linewatt.analysis.metrics.metric import Response
-from linewatt.analysis.metrics.unit import Unit
+from linewatt.analysis.comparison import Difference, Point, Task
+from linewatt.analysis.metrics import Response, Unit
 from linewatt.declare import FLAT, TEXT, Schema, keys_of, listing, record, said, version
 from linewatt.features.history.course_table import NamedCourse, note_lines, table
 from linewatt.features.history.courses import Change, Course, Unlike
@@ -24,14 +21,16 @@ from linewatt.foreign import one_line
 from linewatt.json_document import document_of, fill, of_class
 from linewatt.model import Case, Provenance
 from linewatt.records import Count, Host
-from linewatt.report.comparison.remarks import lab_words_of, names_of_cases
-from linewatt.report.comparison.tables import unit_of_response
-from linewatt.report.comparison.terminal import COLOUR_BY_EXIT_CODE, ENDING_BY_EXIT_CODE
-from linewatt.report.kinds import run_kinds
-from linewatt.report.printing.export import LeveledCase, Numbers, keyed_case, verdict_numbers
-from linewatt.report.printing.text_table import render_table, titled
-from linewatt.report.series import plural
-from linewatt.store.read import Damaged
+from linewatt.report import plural, run_kinds
+from linewatt.report.comparison import (
+    COLOUR_BY_EXIT_CODE,
+    ENDING_BY_EXIT_CODE,
+    lab_words_of,
+    names_of_cases,
+    unit_of_response,
+)
+from linewatt.report.printing import LeveledCase, Numbers, keyed_case, render_table, titled, verdict_numbers
+from linewatt.store import Damaged
 from linewatt.units import first_of
 
 SCHEMA_VERSION = 2

@@ -17,8 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from linewatt.analysis.statistics.contrasts import Contrast
-from linewatt.analysis.statistics.student import critical_t
+from linewatt.analysis.statistics import Contrast, critical_t
 from linewatt.features.history.alike_noise import MOST_VALUES, Evidence, evidence
 from linewatt.features.history.change_points import FEWEST, bound, change_points, penalty
 

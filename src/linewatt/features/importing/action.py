@@ -6,13 +6,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from linewatt.campaign.entries.fields import HOST_NAME
-from linewatt.cli.output import print_json, put, say
+from linewatt.campaign.entries import fields
+from linewatt.cli import print_json, put, say
 from linewatt.errors import InvalidInput
 from linewatt.features.importing.captures_command import Given, import_captures, is_captures
 from linewatt.features.tables.api import store_table
-from linewatt.store.bundle.layout import is_bundle
-from linewatt.store.bundle.unpack import unpack_bundle
+from linewatt.store.bundle import is_bundle, unpack_bundle
 
 SCHEMA_VERSION = 1
 
@@ -111,7 +110,7 @@ def _refuse(given_options: Given, what: str) -> None:
 def _name(chosen_name: str | None, table: str) -> str:
     """The result's name: what is asked for, else made of the file's. Raises InvalidInput."""
     if chosen_name is not None:
-        if not re.fullmatch(HOST_NAME, chosen_name, re.ASCII):
+        if not re.fullmatch(fields.HOST_NAME, chosen_name, re.ASCII):
             raise InvalidInput(f"--name {chosen_name!r}: use letters, digits, dots, underscores and dashes")
         return chosen_name
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(table).stem, flags=re.ASCII).strip("-._")[:63]

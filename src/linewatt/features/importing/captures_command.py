@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from linewatt.campaign.entries.fields import HOST_NAME
-from linewatt.cli.output import print_json, put, say
+from linewatt.campaign.entries import fields
+from linewatt.cli import print_json, put, say
 from linewatt.errors import InvalidInput
 from linewatt.features.importing.captures.folder import beginning_of
 from linewatt.features.importing.captures.formats import begins_capture, is_table
@@ -19,7 +19,7 @@ from linewatt.features.importing.captures.options import Options
 from linewatt.features.importing.captures.stamps import zone_of
 from linewatt.features.tables.api import RECOGNISED
 from linewatt.foreign import one_line
-from linewatt.store.write import ImportedTrial, write_imported
+from linewatt.store import ImportedTrial, write_imported
 
 SCHEMA_VERSION = 1
 MOST_S = 86_400.0
@@ -116,7 +116,7 @@ def options_of(given_options: Given) -> Options:
         ("--receiver", given_options.receiver),
     )
     for option, value in names:
-        if value is not None and not re.fullmatch(HOST_NAME, value, re.ASCII):
+        if value is not None and not re.fullmatch(fields.HOST_NAME, value, re.ASCII):
             raise InvalidInput(f"{option} {value!r}: use letters, digits, dots, underscores and dashes")
     return Options(
         omit_s=given_options.omit or 0.0,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from linewatt.cli.options import Results
+from linewatt.cli import Results
 
 _PANEL = "Files measured by hand"
 

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from linewatt.findings.kinds import Kind, percent
-from linewatt.findings.window import EDGE_ERROR_RATIO
+from linewatt.findings import EDGE_ERROR_RATIO, Kind, percent
 
 KINDS = (
     Kind(

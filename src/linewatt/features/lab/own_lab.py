@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from linewatt.cli.output import say
+from linewatt.cli import say
 from linewatt.features.lab.layout import LabRequest
-from linewatt.hosts.base import OwnLab
+from linewatt.hosts import OwnLab
 
 if TYPE_CHECKING:
     from linewatt.features.lab.api import Lab

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 if TYPE_CHECKING:  # which has this field
-    from linewatt.campaign.entries.schema import CampaignFile, HostEntry
-    from linewatt.campaign.reading.checks import Finding
+    from linewatt.campaign.entries import CampaignFile, HostEntry
+    from linewatt.campaign.reading import Finding
 
 FIELD = (
     bool,

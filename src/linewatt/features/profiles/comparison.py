@@ -11,7 +11,7 @@ from typing import Any, Literal
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from linewatt.analysis.comparison.matching import Matching, Side
+from linewatt.analysis.comparison import Matching, Side
 from linewatt.declare import FLAT, Schema
 from linewatt.errors import InvalidInput
 from linewatt.features.profiles import store
@@ -23,10 +23,8 @@ from linewatt.foreign import one_line
 from linewatt.json_document import document_of, fill, of_class
 from linewatt.model import Case, Role
 from linewatt.records import Count
-from linewatt.report.printing.export import CaseKeys, Versioned, case_of
-from linewatt.report.printing.text_table import render_table
-from linewatt.report.section import Lines, Section
-from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table
+from linewatt.report import Cell, Head, Lines, Note, Row, RowGroup, Section, Table
+from linewatt.report.printing import CaseKeys, Versioned, case_of, render_table
 from linewatt.units import MISSING, percent_from_ratio
 
 MOST_ROWS = 12

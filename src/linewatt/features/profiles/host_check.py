@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from linewatt.engine.readiness.asked import AskedHost
-from linewatt.engine.readiness.readiness import Check
+from linewatt.engine.readiness import AskedHost, Check
 from linewatt.features.profiles.perf import ability
 from linewatt.features.profiles.perf.ability import Ability
 

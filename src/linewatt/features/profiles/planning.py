@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from linewatt.campaign.campaign import Campaign
+from linewatt.campaign import Campaign
 from linewatt.model import Case
 
 

@@ -8,8 +8,8 @@ import json
 from linewatt.errors import InvalidInput
 from linewatt.features.profiles.report import view as profiles
 from linewatt.features.profiles.report.tables import Shown
-from linewatt.report.trials.digest import digest_of
-from linewatt.store.read import Result
+from linewatt.report.trials import digest_of
+from linewatt.store import Result
 
 
 def folded(result: Result) -> bytes:

@@ -21,10 +21,19 @@ from linewatt.features.profiles.perf.parse import parse
 from linewatt.foreign import understood
 from linewatt.json_document import document_of
 from linewatt.records import SCHEMA_VERSION
-from linewatt.store import raw, sums
-from linewatt.store.further import further_folder, further_stored
-from linewatt.store.read import read_document
-from linewatt.store.write import RAW_FOLDER, json_of, unstored_text
+from linewatt.store import (
+    RAW_FOLDER,
+    further_folder,
+    further_stored,
+    json_of,
+    list_sums,
+    pack_raw,
+    raw_pack_of,
+    raw_texts,
+    read_document,
+    sha256_of_data,
+    unstored_text,
+)
 
 FOLDER = "profiles"
 RECORDED = "perf.txt"
@@ -45,16 +54,14 @@ def write_profile(result: Path, profile: Profile, texts: Mapping[str, str]) -> N
     slim = tuple(replace(host, functions=(), stacks=(), counts=()) for host in profile.hosts)
     files = {
         "profile.json": json_of(document_of(replace(profile, hosts=slim))),
-        raw.raw_pack_of(final / RAW_FOLDER).name: raw.pack_raw(RAW_FOLDER, texts),
+        raw_pack_of(final / RAW_FOLDER).name: pack_raw(RAW_FOLDER, texts),
     }
     try:
         with ExitStack() as naming, durable.whole_folder(final) as partial:
             for name, data in files.items():
                 durable.write_synced(partial / name, data)
-            listed = {
-                f"{FOLDER}/{final.name}/{name}": sums.sha256_of_data(data) for name, data in files.items()
-            }
-            naming.enter_context(sums.list_sums(result, listed))  # until the folder has its name
+            listed = {f"{FOLDER}/{final.name}/{name}": sha256_of_data(data) for name, data in files.items()}
+            naming.enter_context(list_sums(result, listed))  # until the folder has its name
     except OSError as error:
         raise unstored_text(final, "the profile", error) from error
 
@@ -68,11 +75,11 @@ def profiles(result: Path) -> Iterator[Profile]:
     """The profiles of a result. Raises StoreError naming the damaged file."""
     for folder in further_stored(result, FOLDER):
         header = _header(folder)
-        texts = raw.raw_texts(folder / RAW_FOLDER)
+        texts = raw_texts(folder / RAW_FOLDER)
         try:
             hosts = tuple(_with_stacks(host, texts.get(f"{host.host}/{RECORDED}")) for host in header.hosts)
         except ParseError as error:
-            raise StoreError(f"{raw.raw_pack_of(folder / RAW_FOLDER)}: damaged: {error}") from error
+            raise StoreError(f"{raw_pack_of(folder / RAW_FOLDER)}: damaged: {error}") from error
         yield replace(header, hosts=hosts)
 
 

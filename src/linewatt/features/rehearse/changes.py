@@ -13,23 +13,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.plan import plan_campaign
-from linewatt.campaign.reading.sites import site_of_host
+from linewatt.campaign import Campaign
+from linewatt.campaign.planning import plan_campaign
+from linewatt.campaign.reading import site_of_host
 from linewatt.engine import events
-from linewatt.engine.live.secrets import read_passwords
-from linewatt.engine.live.session import Connector, Session, read_facts
-from linewatt.engine.undo.knobs import ALL_KNOBS
-from linewatt.engine.undo.restore import undo_and_tell
-from linewatt.engine.undo.settings import Settings
+from linewatt.engine.live import Connector, Session, read_facts, read_passwords
+from linewatt.engine.undo import ALL_KNOBS, Settings, undo_and_tell
 from linewatt.errors import HostError, InvalidInput, LinewattError
-from linewatt.hosts.base import HostSpec
-from linewatt.hosts.facts.read import Facts
-from linewatt.hosts.journal.journal import Journal, journal_path
-from linewatt.hosts.process import finish_before_cancel
-from linewatt.loads.registry import LOADS
+from linewatt.hosts import HostSpec, finish_before_cancel
+from linewatt.hosts.facts import Facts
+from linewatt.hosts.journal import Journal, journal_path
+from linewatt.loads import LOADS
 from linewatt.missing import Missing
-from linewatt.tuning.base import Change
+from linewatt.tuning import Change
 
 Verdict = Literal["taken", "no change", "rounded", "ignored", "refused"]
 NAME = "rehearsal"

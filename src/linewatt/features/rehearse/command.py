@@ -7,8 +7,7 @@ from pathlib import Path
 
 import typer
 
-from linewatt.cli.options import File, Hosts, Json
-from linewatt.cli.output import print_json, put
+from linewatt.cli import File, Hosts, Json, print_json, put
 
 REFUSED = 3
 """exit code if a change was refused, or did not work as requested"""

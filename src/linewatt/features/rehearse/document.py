@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linewatt.missing import Missing
-from linewatt.report.series import plural
+from linewatt.report import plural
 
 if TYPE_CHECKING:
-    from linewatt.engine.events import Ended
+    from linewatt.engine import Ended
     from linewatt.features.lab.api import Shape
     from linewatt.features.rehearse.changes import Rehearsed
-    from linewatt.tuning.base import Change
+    from linewatt.tuning import Change
 
 SCHEMA_VERSION = 1
 _FINE = ("taken", "no change")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from linewatt.campaign.entries.networks import BARE_NETWORK, network_name
+from linewatt.campaign.entries import BARE_NETWORK, network_name
 from linewatt.document import read_yaml
 from linewatt.errors import InvalidInput
 from linewatt.units import parse_rate

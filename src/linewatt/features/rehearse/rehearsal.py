@@ -13,16 +13,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.plan import plan_campaign
-from linewatt.campaign.reading.file import load_campaign
-from linewatt.cli.output import say
-from linewatt.cli.progress import choose_progress
-from linewatt.cli.signals import until_done
+from linewatt.campaign import Campaign
+from linewatt.campaign.planning import plan_campaign
+from linewatt.campaign.reading import load_campaign
+from linewatt.cli import choose_progress, say, until_done
 from linewatt.document import read_yaml
-from linewatt.engine.campaign import CampaignRun
-from linewatt.engine.events import Ended, Event, LeftChanged, Phase, Warned
-from linewatt.engine.run import Places
+from linewatt.engine import CampaignRun, Ended, Event, LeftChanged, Phase, Places, Warned
 from linewatt.errors import InvalidInput, LinewattError
 from linewatt.features.lab import api as labs
 from linewatt.features.rehearse.changes import Rehearsed, facts_of, rehearse_changes
@@ -35,9 +31,9 @@ from linewatt.features.rehearse.edits import (
     loads_of,
     on_guests,
 )
-from linewatt.hosts.facts.read import Facts
+from linewatt.hosts.facts import Facts
 from linewatt.missing import Missing
-from linewatt.store.read import load_manifest, reading_results
+from linewatt.store import load_manifest, reading_results
 
 _FactsByHost = Mapping[str, Facts | Missing]
 """host → its facts, or why they are unknown"""

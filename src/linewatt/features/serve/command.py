@@ -13,8 +13,7 @@ from typing import Annotated
 
 import typer
 
-from linewatt.cli.options import Results
-from linewatt.cli.output import put, results_there, say
+from linewatt.cli import Results, put, results_there, say
 from linewatt.errors import InvalidInput
 
 _Host = Annotated[
@@ -64,7 +63,7 @@ def serve(
     address it asks for a token or speaks TLS. Ctrl-C ends it.
     """
     from linewatt.features.serve.settings import Settings, checked, read_token
-    from linewatt.hosts.journal.journal import state_dir
+    from linewatt.hosts.journal import state_dir
 
     results_there(results)
     token = None if token_file is None else read_token(token_file)

@@ -13,21 +13,30 @@ from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
 
-from linewatt.analysis.comparison.compare import Comparison, exit_finding
-from linewatt.analysis.comparison.matching import known_properties, levels_of
-from linewatt.analysis.comparison.rows import METRICS_OF_ROWS, Options
+from linewatt.analysis.comparison import (
+    METRICS_OF_ROWS,
+    Comparison,
+    Options,
+    exit_finding,
+    known_properties,
+    levels_of,
+)
 from linewatt.errors import InvalidInput, LinewattError
 from linewatt.features.serve.pages import rendered, templates
 from linewatt.features.serve.report_frame import ReportFrame, in_frame
 from linewatt.features.serve.responses import Body, body_response
 from linewatt.features.serve.result_paths import key_of, refuse_links, result_at, url_of
 from linewatt.features.serve.site import Site, site_of
-from linewatt.report.comparison.factor import parse_factor
-from linewatt.report.comparison.first_screen import first_screen_of_comparison
-from linewatt.report.comparison.page import render_comparison_page
-from linewatt.report.comparison.sides import kept_side, side_of
-from linewatt.report.comparison.stored_comparison import compare_stored, compared_by_kind
-from linewatt.store.read import reading_results
+from linewatt.report.comparison import (
+    compare_stored,
+    compared_by_kind,
+    first_screen_of_comparison,
+    kept_side,
+    parse_factor,
+    render_comparison_page,
+    side_of,
+)
+from linewatt.store import reading_results
 
 router = APIRouter()
 MOST = 12

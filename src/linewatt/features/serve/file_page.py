@@ -18,7 +18,7 @@ from linewatt.features.serve.listed_files import Entry
 from linewatt.features.serve.responses import attachment
 from linewatt.features.serve.result_paths import result_at, url_of
 from linewatt.features.serve.site import site_of
-from linewatt.store.sums import SUMS_FILE as SUMS
+from linewatt.store import SUMS_FILE as SUMS
 
 router = APIRouter()
 MOST_LISTED = 1000

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, Final
 
 from linewatt.features.serve.settings import EVERY_ADDRESS, Settings, allowed_names
-from linewatt.hosts.addresses import is_ip
+from linewatt.hosts import is_ip
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

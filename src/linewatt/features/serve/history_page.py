@@ -11,7 +11,7 @@ from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from linewatt.analysis.comparison.rows import METRICS_OF_ROWS
+from linewatt.analysis.comparison import METRICS_OF_ROWS
 from linewatt.errors import InvalidInput
 from linewatt.features.history.build import history_of
 from linewatt.features.history.page import render
@@ -20,9 +20,8 @@ from linewatt.features.serve.report_frame import ReportFrame, in_frame
 from linewatt.features.serve.responses import Body, body_response
 from linewatt.features.serve.result_paths import refuse_links, result_at
 from linewatt.features.serve.site import site_of
-from linewatt.report.comparison.factor import parse_factor
-from linewatt.report.comparison.sides import Kept, kept_side
-from linewatt.store.read import read_each, reading_results
+from linewatt.report.comparison import Kept, kept_side, parse_factor
+from linewatt.store import read_each, reading_results
 
 router = APIRouter()
 _PATIENCE_S = 1.0

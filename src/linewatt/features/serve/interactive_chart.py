@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from linewatt.report.charts.figure import Figure
-from linewatt.report.charts.specs import Spec
+from linewatt.report.charts import Figure, Spec
 
 _MARKS = ("point", "bar", "rect", "square", "circle", "arc")
 """that a reader can point at; texts and rules say themselves what they are"""

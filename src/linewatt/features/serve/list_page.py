@@ -17,10 +17,8 @@ from linewatt.features.serve.responses import text_response
 from linewatt.features.serve.result_paths import url_of
 from linewatt.features.serve.site import Site, site_of
 from linewatt.features.serve.sparkline import sparkline
-from linewatt.report import listing
-from linewatt.report.listing import Listed
-from linewatt.report.table import Cell, Note, Table
-from linewatt.store.read import Damaged
+from linewatt.report import Cell, Listed, Note, Table, listing
+from linewatt.store import Damaged
 
 router = APIRouter()
 

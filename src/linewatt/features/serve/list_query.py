@@ -11,9 +11,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from linewatt.errors import InvalidInput
-from linewatt.report.listing import Listed, id_of, remarks
-from linewatt.report.series import test_title
-from linewatt.store.read import Damaged
+from linewatt.report import Listed, id_of, remarks, test_title
+from linewatt.store import Damaged
 from linewatt.units import stamp
 
 ListedResult = tuple[Path, Listed | Damaged]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from linewatt.errors import StoreError
-from linewatt.store import raw, sums
+from linewatt.store import RAW_SUFFIX, SUMS_FILE, raw_texts_in, read_sums
 
 MOST_OPENED_BYTES = 256 << 20
 """of what is packed in one file, when a text in it is asked for"""
@@ -37,22 +37,22 @@ class Entry:
     @property
     def is_pack(self) -> bool:
         """Whether it is a file that holds texts."""
-        return self.is_folder and self.name.endswith(raw.RAW_SUFFIX)
+        return self.is_folder and self.name.endswith(RAW_SUFFIX)
 
 
 def names(result: Path) -> list[str]:
     """Names of all files that may be read. Raises StoreError where there is no list of them."""
-    listed_names = [sums.SUMS_FILE, *sums.read_sums(result / sums.SUMS_FILE)]
-    for again in sorted(result.glob(f"derived/[0-9]*/{sums.SUMS_FILE}")):
+    listed_names = [SUMS_FILE, *read_sums(result / SUMS_FILE)]
+    for again in sorted(result.glob(f"derived/[0-9]*/{SUMS_FILE}")):
         prefix = again.parent.relative_to(result).as_posix()
-        listed_names += [f"{prefix}/{name}" for name in (sums.SUMS_FILE, *sums.read_sums(again))]
+        listed_names += [f"{prefix}/{name}" for name in (SUMS_FILE, *read_sums(again))]
     return list(dict.fromkeys(listed_names))
 
 
 def entries(result: Path, folder: str) -> list[Entry]:
     """Entries of a folder (empty: the result), or of a packed file. Raises StoreError."""
     listed_names = names(result)
-    if folder in listed_names and folder.endswith(raw.RAW_SUFFIX):
+    if folder in listed_names and folder.endswith(RAW_SUFFIX):
         return [Entry(f"{folder}/{name}", is_folder=False) for name in sorted(texts(result, folder))]
     prefix = f"{folder}/" if folder else ""
     below = [name.removeprefix(prefix) for name in listed_names if name.startswith(prefix)]
@@ -62,7 +62,7 @@ def entries(result: Path, folder: str) -> list[Entry]:
     files = {name for name in below if "/" not in name}
     with _entered(result, folder) as handle:
         return [
-            Entry(prefix + title, title.endswith(raw.RAW_SUFFIX), _size(handle, title))
+            Entry(prefix + title, title.endswith(RAW_SUFFIX), _size(handle, title))
             if title in files
             else Entry(prefix + title, is_folder=True)
             for title in titles
@@ -110,19 +110,19 @@ def opened(result: Path, name: str) -> tuple[BinaryIO, int]:
 
 def texts(result: Path, pack: str) -> dict[str, str]:
     """The texts in a listed packed file by name. Raises StoreError."""
-    if not pack.endswith(raw.RAW_SUFFIX):
+    if not pack.endswith(RAW_SUFFIX):
         raise StoreError(f"{pack}: is no file of packed texts")
     file, _ = opened(result, pack)
     with file:
-        return raw.raw_texts_in(file, pack, MOST_OPENED_BYTES)
+        return raw_texts_in(file, pack, MOST_OPENED_BYTES)
 
 
 def text(result: Path, name: str) -> str | None:
     """A text in a packed file, named as if that were a folder; None where no packed file is named so."""
-    before, between, after = name.partition(f"{raw.RAW_SUFFIX}/")
+    before, between, after = name.partition(f"{RAW_SUFFIX}/")
     if not between:
         return None
-    pack = before + raw.RAW_SUFFIX
+    pack = before + RAW_SUFFIX
     content = texts(result, pack).get(after)
     if content is None:
         raise StoreError(f"{name}: {pack} has no such text")

@@ -10,9 +10,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from linewatt.analysis.power.totals import SCOPE_WORDS
+from linewatt.analysis.power import SCOPE_WORDS
 from linewatt.features.serve.broadcast.view import HISTORY_S, View
-from linewatt.report.provenance import PROVENANCE_WORDS
+from linewatt.report import PROVENANCE_WORDS
 from linewatt.units import format_percent, format_rate, format_seconds
 
 Words = dict[str, Any]

@@ -12,7 +12,7 @@ from jinja2 import Environment
 from linewatt import __version__
 from linewatt.features.serve import bundle, report_frame
 from linewatt.features.serve.assets import HERE, Assets
-from linewatt.report.printing.html import environment_of_pages
+from linewatt.report.printing import environment_of_pages
 
 PAGES: Sequence[tuple[str, str]] = (("/", "Results"), ("/history", "History"), ("/live", "Live"))
 """navigation of every page: path and title"""

@@ -19,10 +19,10 @@ from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from linewatt.features.serve.interactive_chart import interactive
-from linewatt.report.charts.figure import DrawnFigure
-from linewatt.report.printing.page_rows import rows_html
-from linewatt.report.table import Row, Table
-from linewatt.report.trials.every_trial import EVERY_TRIAL_TITLE as EVERY_TRIAL
+from linewatt.report import Row, Table
+from linewatt.report.charts import DrawnFigure
+from linewatt.report.printing import rows_html
+from linewatt.report.trials import EVERY_TRIAL_TITLE as EVERY_TRIAL
 
 _NOTHING = Markup("")
 

@@ -20,9 +20,8 @@ from linewatt.features.serve.result_paths import key_of, refuse_links, result_at
 from linewatt.features.serve.site import site_of
 from linewatt.features.serve.trial_view import trial_values
 from linewatt.model import Trial
-from linewatt.report.full_result import page_of_result
-from linewatt.store import read
-from linewatt.store.read import Result, reading_results
+from linewatt.report import page_of_result
+from linewatt.store import Result, load_result, reading_results
 
 router = APIRouter()
 T = TypeVar("T")
@@ -55,7 +54,7 @@ def of_result(path: Path, make: Callable[[Result], T], only: Sequence[int] | Non
     """Load a result and call ``make``. Raises StoreError naming a damaged file."""
     refuse_links(path)
     with reading_results(path):
-        return make(read.load_result(path, only))
+        return make(load_result(path, only))
 
 
 def result_page(path: Path, live: bool) -> Body:

@@ -11,9 +11,7 @@ from fastapi import HTTPException
 from linewatt.core.feature import named_result
 from linewatt.errors import StoreError
 from linewatt.features.serve.site import Site
-from linewatt.store import sums
-from linewatt.store.cache import state_of_result
-from linewatt.store.read import newest_first
+from linewatt.store import SUMS_FILE, newest_first, state_of_result
 
 _LONGEST = 255
 
@@ -30,7 +28,7 @@ def result_at(site: Site, reference: str) -> Path:
     path = root / reference
     if path.is_symlink() or not path.is_dir():
         raise HTTPException(404, f"{reference}: no such result")
-    if not any((path / name).is_file() for name in ("manifest.json", sums.SUMS_FILE)):
+    if not any((path / name).is_file() for name in ("manifest.json", SUMS_FILE)):
         raise HTTPException(404, f"{reference}: is no result")
     return path
 

@@ -18,12 +18,10 @@ from linewatt.features.serve.responses import Body, attachment, body_response
 from linewatt.features.serve.result_page import of_result
 from linewatt.features.serve.result_paths import key_of, refuse_links, result_at
 from linewatt.features.serve.site import site_of
-from linewatt.report.full_result import document_of_result, page_of_result, rows_of_result
-from linewatt.report.printing.export import csv_of
-from linewatt.report.printing.markdown_report import render_markdown
-from linewatt.store.bundle.layout import BUNDLE_SUFFIX
-from linewatt.store.bundle.pack import pack_bundle
-from linewatt.store.read import Result
+from linewatt.report import document_of_result, page_of_result, rows_of_result
+from linewatt.report.printing import csv_of, render_markdown
+from linewatt.store import Result
+from linewatt.store.bundle import BUNDLE_SUFFIX, pack_bundle
 
 router = APIRouter()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from linewatt.errors import InvalidInput
-from linewatt.hosts.addresses import is_loopback
+from linewatt.hosts import is_loopback
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8642

@@ -16,8 +16,7 @@ from threading import Condition, Thread
 from typing import Generic, TypeVar
 
 from linewatt.errors import StoreError
-from linewatt.store.cache import state_of_result
-from linewatt.store.read import Damaged, Unproven, reading_results, result_dirs
+from linewatt.store import Damaged, Unproven, reading_results, result_dirs, state_of_result
 
 T = TypeVar("T")
 

@@ -16,9 +16,8 @@ from linewatt.features.serve.pages import rendered
 from linewatt.features.serve.responses import text_response
 from linewatt.features.serve.settings import Settings
 from linewatt.features.serve.shelf import Shelf
-from linewatt.report import listing
-from linewatt.report.comparison.sides import kept_side
-from linewatt.report.listing import Listed
+from linewatt.report import Listed, listing
+from linewatt.report.comparison import kept_side
 
 
 @dataclass(frozen=True)

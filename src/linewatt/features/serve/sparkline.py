@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from markupsafe import Markup
 
-from linewatt.report.glance import Glance
+from linewatt.report import Glance
 
 _WIDTH, _HEIGHT, _EDGE = 96.0, 24.0, 2.5
 

@@ -8,17 +8,15 @@ from typing import Any
 from linewatt.errors import StoreError
 from linewatt.features.serve import listed_files as listed
 from linewatt.features.serve.listed_files import Entry
-from linewatt.report.trials.digest import digest_of
-from linewatt.report.trials.one_trial import trial_sections
-from linewatt.store import read
-from linewatt.store.read import Result
+from linewatt.report.trials import digest_of, trial_sections
+from linewatt.store import Result, trial_dirs
 from linewatt.units import format_seconds, when
 
 
 def trial_values(result: Result) -> dict[str, Any]:
     """Template values of a result that was loaded with one trial only."""
     view, (trial,) = digest_of(result), result.trials
-    numbers = [int(folder.name) for folder in read.trial_dirs(result.path) if folder.name.isdecimal()]
+    numbers = [int(folder.name) for folder in trial_dirs(result.path) if folder.name.isdecimal()]
     at = numbers.index(trial.number)
     return {
         "trial": trial,

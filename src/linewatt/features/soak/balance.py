@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from linewatt.features.soak.ledger import CLIENT_NICS, CLIENTS, SERVER, SERVER_NICS, Figure, Ledger
-from linewatt.loads.registry import SOAKING_LOADS
+from linewatt.loads import SOAKING_LOADS
 
 HEADER_BYTES = 118
 SEGMENT_BYTES = 1348

@@ -5,14 +5,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from linewatt.campaign import factors
-from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.design import Setting
-from linewatt.campaign.feature_load import load_of_factor, planning_of
+from linewatt.campaign import (
+    IRQ_AFFINITY,
+    IRQBALANCE,
+    MOVES_AWAY,
+    RUNNING,
+    Campaign,
+    Setting,
+    host_as_set,
+    is_setting_of_hosts,
+    load_of_factor,
+    planning_of,
+    setting_at_host,
+)
 from linewatt.errors import InvalidInput
 from linewatt.features.soak.model import BestOf
-from linewatt.hosts.facts.cpulist import format_cpulist
-from linewatt.tuning.cpu.cpus_online import ALL_CPUS, CPUS_ONLINE, switched_off
+from linewatt.hosts.facts import format_cpulist
+from linewatt.tuning import ALL_CPUS, CPUS_ONLINE, switched_off
 
 
 def with_best(campaign: Campaign, best: BestOf) -> Campaign:
@@ -21,15 +30,15 @@ def with_best(campaign: Campaign, best: BestOf) -> Campaign:
     Raises InvalidInput for a level that a soak, or what the file says of its hosts and load, cannot have.
     """
     setting = tuple((name, level) for name, level in best.setting or () if name not in best.by_hand)
-    of_hosts = {name: level for name, level in setting if factors.is_setting_of_hosts(name)}
+    of_hosts = {name: level for name, level in setting if is_setting_of_hosts(name)}
     for name, level in setting:
         _check(campaign, name, level, best.result)
     together = {**campaign.settings, **of_hosts}
-    if together.get(factors.IRQBALANCE) == factors.RUNNING and factors.IRQ_AFFINITY in together:
-        raise InvalidInput(_line(best.result, factors.MOVES_AWAY))
+    if together.get(IRQBALANCE) == RUNNING and IRQ_AFFINITY in together:
+        raise InvalidInput(_line(best.result, MOVES_AWAY))
     campaign = _with_load(campaign, setting, best.result)
     hosts = {
-        name: factors.host_as_set(spec, of_hosts.items(), campaign.server_host)
+        name: host_as_set(spec, of_hosts.items(), campaign.server_host)
         for name, spec in campaign.hosts.items()
     }
     return replace(
@@ -54,14 +63,14 @@ def _check(campaign: Campaign, name: str, level: str, result: str) -> None:
     """Check a level that is not of a load. Raises InvalidInput."""
     if load_of_factor(name) is not None:
         return
-    if not factors.is_setting_of_hosts(name):
+    if not is_setting_of_hosts(name):
         raise InvalidInput(_line(result, f"{name}={level} is of tests, and a soak sets it in none"))
     existing = campaign.settings.get(name)
     if existing is not None and existing != level:
         text = f"{name}={level}, and settings have {existing}; take {name} out of settings"
         raise InvalidInput(_line(result, text))
     for spec in campaign.hosts.values() if name == CPUS_ONLINE and level != ALL_CPUS else ():
-        if not factors.setting_at_host([(name, level)], spec.name, campaign.server_host):
+        if not setting_at_host([(name, level)], spec.name, campaign.server_host):
             continue
         if spec.lab is not None and spec.cpus:
             raise InvalidInput(_line(result, f"{name}={level} would take CPUs from the machine of a lab"))

@@ -9,25 +9,16 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from linewatt.analysis.cases.responses import THROUGHPUT
-from linewatt.analysis.cases.summary import summarise
-from linewatt.analysis.comparison.effects import (
-    GroupEffects,
-    ResponseEffects,
-    Setting,
-    best_doubts,
-    group_effects,
-)
-from linewatt.analysis.findings import gather_findings
-from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.feature_keys import stored_feature_values
-from linewatt.campaign.feature_load import planning_of
+from linewatt.analysis import gather_findings
+from linewatt.analysis.cases import THROUGHPUT, summarise
+from linewatt.analysis.comparison import GroupEffects, ResponseEffects, Setting, best_doubts, group_effects
+from linewatt.campaign import Campaign, planning_of, stored_feature_values
 from linewatt.core.feature import feature_loads
 from linewatt.errors import InvalidInput, StoreError
 from linewatt.features.soak.best_setting import with_best
 from linewatt.features.soak.model import BestOf, best_of_in
 from linewatt.model import FTP
-from linewatt.store import read
+from linewatt.store import Result, find_result, load_manifest, load_result, newest_first, reading_results
 
 
 def resolved(campaign: Campaign, results: Path, stored_best: Mapping[str, Any] | None = None) -> Campaign:
@@ -43,8 +34,8 @@ def resolved(campaign: Campaign, results: Path, stored_best: Mapping[str, Any] |
         return with_best(campaign, TypeAdapter(BestOf).validate_python(stored_best))
     try:
         path = _path(results, best_of.result)
-        with read.reading_results(path):
-            result = read.load_result(path)
+        with reading_results(path):
+            result = load_result(path)
             trials = result.trials
     except StoreError as error:
         raise InvalidInput(f"{campaign.path}: best_of: {error}") from error
@@ -65,9 +56,9 @@ def _path(results: Path, result_name: str) -> Path:
 
     Raises StoreError.
     """
-    if result_name != "last" or not (newest := read.newest_first(results)):
-        return read.find_result(results, result_name)
-    experiment_path = next((path for path in newest if read.load_manifest(path).asked.factors), None)
+    if result_name != "last" or not (newest := newest_first(results)):
+        return find_result(results, result_name)
+    experiment_path = next((path for path in newest if load_manifest(path).asked.factors), None)
     if experiment_path is None:
         raise StoreError(f"last: no result below {results} is an experiment: none varies a factor")
     return experiment_path
@@ -105,7 +96,7 @@ def _best(group: GroupEffects, response_effects: ResponseEffects, result: str) -
     )
 
 
-def _notes(result: read.Result, setting: Setting, by_hand: Sequence[str]) -> Iterator[str]:
+def _notes(result: Result, setting: Setting, by_hand: Sequence[str]) -> Iterator[str]:
     """What hands are to set, and what the experiment lacks."""
     yield from (f"{name}={level} is set by hand" for name, level in setting if name in by_hand)
     if not result.complete:
@@ -116,7 +107,7 @@ def _notes(result: read.Result, setting: Setting, by_hand: Sequence[str]) -> Ite
     yield from _doubts(result, setting)
 
 
-def _doubts(result: read.Result, setting: Setting) -> Iterator[str]:
+def _doubts(result: Result, setting: Setting) -> Iterator[str]:
     """What makes the throughput of the best setting doubtful, and that of what it was compared with."""
     findings = gather_findings(result.trials, summarise(result.trials))
     codes: dict[Setting, set[str]] = {}
@@ -142,7 +133,7 @@ def _same_load(campaign: Campaign, group: GroupEffects, result: str) -> None:
         )
 
 
-def _apart(campaign: Campaign, result: read.Result, setting: Setting) -> Iterator[str]:
+def _apart(campaign: Campaign, result: Result, setting: Setting) -> Iterator[str]:
     """What separates the soak from the experiment, as far as that is known before hosts are touched."""
     experiment = result.manifest.asked
     then = _kept(experiment.settings, experiment.written.get("sysctl") or {}, experiment.families, setting)
@@ -179,7 +170,7 @@ def _kept(
     }
 
 
-def _of_hosts(campaign: Campaign, result: read.Result) -> Iterator[str]:
+def _of_hosts(campaign: Campaign, result: Result) -> Iterator[str]:
     """Which hosts are others, and the kernels of the experiment unless its factors say what they are."""
     hosts = result.manifest.hosts
     stood = {f"{name} ({host.said.get('address')}, {host.data})" for name, host in hosts.items()}

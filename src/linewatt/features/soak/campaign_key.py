@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
-from linewatt.campaign.entries.schema import CampaignFile, HostEntry
-from linewatt.campaign.reading.checks import Finding, check_one_port
+from linewatt.campaign.entries import CampaignFile, HostEntry
+from linewatt.campaign.reading import Finding, check_one_port
 from linewatt.features.soak.entries import MAX_SOAK_S, SoakEntry, soak_of
 from linewatt.features.soak.model import BestOf, Soak
 

@@ -14,13 +14,10 @@ from linewatt.features.soak.figures import downsample
 from linewatt.features.soak.ledger import CLIENTS, SERVER
 from linewatt.features.soak.ledger_tables import stamp
 from linewatt.features.soak.series import OTHERS
-from linewatt.report.charts import specs
-from linewatt.report.charts.data import LETTER_PX, Row, spread_labels
-from linewatt.report.charts.figure import Figure
-from linewatt.report.charts.specs import Spec
-from linewatt.report.printing.export import when
-from linewatt.report.provenance import provenance_words as sources
-from linewatt.sensors.drops import DROP_CAUSES
+from linewatt.report import provenance_words as sources
+from linewatt.report.charts import LETTER_PX, Figure, Row, Spec, specs, spread_labels
+from linewatt.report.printing import when
+from linewatt.sensors import DROP_CAUSES
 from linewatt.units import BPS_PER_GBPS, BPS_PER_MBPS, format_rate, format_seconds, format_significant
 
 MOST_POINTS = 500

@@ -7,28 +7,29 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from linewatt.analysis.comparison.comparable import (
+from linewatt.analysis.comparison import (
     LOAD_CODES,
     OFFLOADS,
+    Obstacle,
+    Quantity,
+    Side,
     Sides,
     accounting_differs,
     between,
+    first_names,
     offloads_differ,
     offloads_found,
     options_differ,
     threaded,
     threads_text,
 )
-from linewatt.analysis.comparison.obstacle import Obstacle
-from linewatt.analysis.comparison.side import Quantity, Side
-from linewatt.analysis.comparison.single_runs import first_names
 from linewatt.declare import BOOLEAN, NUMBER, TEXT, Keys, said
 from linewatt.features.soak.job import ASKED, DOCUMENT_KEYS, Job, job_of
 from linewatt.features.soak.metrics import CLIENT_CPU, FOLLOWED, RESPONSES
-from linewatt.loads.registry import DEFAULT_LOAD, LOADS
+from linewatt.loads import DEFAULT_LOAD, LOADS
 from linewatt.model import Flag
 from linewatt.records import Campaign
-from linewatt.tuning.nic.offload import OFFLOAD_ABBREVIATIONS
+from linewatt.tuning import OFFLOAD_ABBREVIATIONS
 from linewatt.units import format_seconds
 
 CODES = ("job", "server", "network", "window", "offloads", *LOAD_CODES, "accounting")

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from linewatt.features.soak.digest import Soak
-from linewatt.report.charts.figure import Figure
-from linewatt.report.charts.links import Link, link_diagram
-from linewatt.report.series import plural
+from linewatt.report import plural
+from linewatt.report.charts import Figure, Link, link_diagram
 from linewatt.units import format_rate
 
 

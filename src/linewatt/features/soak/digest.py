@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from linewatt.analysis.power import totals as power
+from linewatt.analysis.power import Total as PowerTotal
+from linewatt.analysis.power import power_of_system
 from linewatt.errors import StoreError
 from linewatt.features.soak import figures
 from linewatt.features.soak import storage as store
@@ -21,11 +22,11 @@ from linewatt.features.soak.series import Roles, roles, track
 from linewatt.features.soak.series_steps import Counted, SeriesInfo
 from linewatt.features.soak.storage import Part
 from linewatt.features.soak.users_summary import UsersDone, users_done
-from linewatt.loads.registry import SOAKING_LOADS
+from linewatt.loads import SOAKING_LOADS
 from linewatt.missing import Missing
 from linewatt.model import PowerResult
 from linewatt.records import AskedTest, Event, Host, SoakTimes, UserGroup, Users
-from linewatt.store.read import Result
+from linewatt.store import Result
 from linewatt.units import first_of
 
 MOST_INTERVALS = 48
@@ -40,7 +41,7 @@ class HostPower:
     time that has readings of each of its channels, without power those of any."""
 
     host: str
-    total: power.Total | None
+    total: PowerTotal | None
     reason: str | None
     covered: float
 
@@ -378,7 +379,7 @@ class Soak:
                 )
             )
             read_s[series_info.source, series_info.channel] = lasted_s
-        total = power.power_of_system(results)
+        total = power_of_system(results)
         if isinstance(total, Missing):
             return HostPower(host, None, total.reason, self._covered(max(read_s.values())))
         least_s = min(read_s[total.source, channel] for channel in total.channels)

@@ -22,7 +22,7 @@ from linewatt.json_document import document_of, fill, of_class
 from linewatt.missing import Missing
 from linewatt.model import Provenance
 from linewatt.records import BestOf, Count, Event
-from linewatt.report.printing.export import SCHEMA_VERSION, PrintedFlag, Versioned
+from linewatt.report.printing import SCHEMA_VERSION, PrintedFlag, Versioned
 
 Total = Annotated[float, Field(ge=0)]
 """a sum of counters, as they are read"""

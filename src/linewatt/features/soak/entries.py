@@ -7,8 +7,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from linewatt.campaign.entries import fields as f
-from linewatt.campaign.entries.quantities import Duration
+from linewatt.campaign.entries import Duration, fields
 from linewatt.document import Part
 from linewatt.features.soak.model import Soak
 
@@ -56,7 +55,7 @@ SOAK_FIELD = (
     ),
 )
 BEST_OF_FIELD = (
-    f.ResultId | None,
+    fields.ResultId | None,
     Field(
         default=None,
         examples=["20261122-215421-preliminary"],

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from linewatt.findings.limits import FULL_RATIO
+from linewatt.findings import FULL_RATIO
 from linewatt.missing import Missing
 from linewatt.units import format_seconds
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from linewatt.findings.kinds import Kind
+from linewatt.findings import Kind
 
 KINDS = (
     Kind(

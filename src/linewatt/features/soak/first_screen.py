@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from linewatt.analysis.power.totals import SCOPE_WORDS
+from linewatt.analysis.power import SCOPE_WORDS
 from linewatt.features.soak import figures
 from linewatt.features.soak.digest import HostPower, Soak
 from linewatt.features.soak.flags import findings
@@ -28,12 +28,9 @@ from linewatt.features.soak.terminal import state
 from linewatt.findings import Figure
 from linewatt.foreign import one_line
 from linewatt.missing import Missing
-from linewatt.report.amounts import bytes_text, number_text
-from linewatt.report.printing.export import when
-from linewatt.report.printing.screen import TRUST, Block, Entry, Line, Screen, hosts_words, sparkline
-from linewatt.report.provenance import provenance_mark
-from linewatt.report.provenance import provenance_words as sources
-from linewatt.report.series import plural
+from linewatt.report import bytes_text, number_text, plural, provenance_mark
+from linewatt.report import provenance_words as sources
+from linewatt.report.printing import TRUST, Block, Entry, Line, Screen, hosts_words, sparkline, when
 from linewatt.units import (
     MISSING,
     format_change,

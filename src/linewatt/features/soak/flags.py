@@ -5,18 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linewatt.analysis.findings import Findings, gather_findings
-from linewatt.analysis.flags.case import exceeded_flags
-from linewatt.analysis.flags.hosts import not_ready_flags
-from linewatt.analysis.statistics.rate_agreement import rate_disagrees
+from linewatt.analysis import Findings, gather_findings
+from linewatt.analysis.flags import exceeded_flags, not_ready_flags
+from linewatt.analysis.statistics import rate_disagrees
 from linewatt.features.soak.digest import Soak
 from linewatt.features.soak.figures import STALL_SHARE
 from linewatt.features.soak.scan import MissingChunks
 from linewatt.features.soak.stuck_meters import frozen
 from linewatt.missing import Missing
 from linewatt.model import Flag
-from linewatt.report.printing.export import when
-from linewatt.report.series import plural
+from linewatt.report import plural
+from linewatt.report.printing import when
 from linewatt.units import first_of, format_change, format_percent, format_rate, format_seconds
 
 FEWEST_CELLS = 100

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from linewatt.analysis.comparison.side import Task
+from linewatt.analysis.comparison import Task
 from linewatt.declare import ANYTHING, TEXT, Keys, listing, maybe, table
 from linewatt.declare import said as described
-from linewatt.loads.registry import DEFAULT_LOAD, SOAKING_LOADS
+from linewatt.loads import DEFAULT_LOAD, SOAKING_LOADS
 from linewatt.records import Campaign, UserServer
 from linewatt.units import format_given_rate, format_percent, format_rate, format_seconds
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from linewatt.loads.registry import SOAKING_LOADS
-from linewatt.sensors.drops import COUNTED_TWICE, DROP_CAUSES
+from linewatt.loads import SOAKING_LOADS
+from linewatt.sensors import COUNTED_TWICE, DROP_CAUSES
 
 CLIENTS, SERVER, CLIENT_NICS, SERVER_NICS = "clients", "server", "client_nics", "server_nics"
 COLUMNS = (CLIENTS, SERVER, CLIENT_NICS, SERVER_NICS)

@@ -13,10 +13,21 @@ from itertools import groupby
 from linewatt.features.soak.digest import Interval, Soak
 from linewatt.features.soak.ledger import CLIENT_NICS, CLIENTS, COLUMNS, SERVER, SERVER_NICS, Figure, Ledger
 from linewatt.features.soak.summary import Fact
-from linewatt.loads.registry import SOAKING_LOADS
+from linewatt.loads import SOAKING_LOADS
 from linewatt.records import Event
-from linewatt.report.amounts import bytes_text, number_text
-from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, text_cells
+from linewatt.report import (
+    Cell,
+    Head,
+    Lack,
+    Note,
+    Row,
+    RowGroup,
+    Table,
+    absences,
+    bytes_text,
+    number_text,
+    text_cells,
+)
 from linewatt.units import MISSING, format_rate
 
 TITLES = {

@@ -11,10 +11,8 @@ from linewatt.features.soak.digest import Soak, digest
 from linewatt.features.soak.figures import downsample
 from linewatt.features.soak.flags import findings, flags
 from linewatt.features.soak.storage import FOLDER
-from linewatt.report.glance import MOST_VALUES, Glance
-from linewatt.report.listing import Best, Listed
-from linewatt.store import sums
-from linewatt.store.read import Result
+from linewatt.report import MOST_VALUES, Best, Glance, Listed
+from linewatt.store import Result, listed_files_gone
 from linewatt.units import first_of
 
 MOST_BYTES = 64 << 20
@@ -65,7 +63,7 @@ def _best(soak: Soak) -> Best | None:
 
 def _missing_parts(result: Result) -> str | None:
     """What can be told of a soak that is not read."""
-    names = [name for name in sums.listed_files_gone(result.path) if name.startswith(f"{FOLDER}/")]
+    names = [name for name in listed_files_gone(result.path) if name.startswith(f"{FOLDER}/")]
     return f"not there: {first_of(names, MOST_NAMED, between=', ')}" if names else None
 
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from linewatt.errors import StoreError
 from linewatt.features.soak.storage import Chunk, Part
-from linewatt.loads.registry import SOAKING_LOADS
-from linewatt.store.samples import warm_up_samples
+from linewatt.loads import SOAKING_LOADS
+from linewatt.store import warm_up_samples
 
 USERS = "users"
 MOVED = ("users.received_bytes", "users.sent_bytes", "load.received_bytes")

@@ -10,21 +10,18 @@ from linewatt.features.soak.first_screen import first_screen
 from linewatt.features.soak.flags import flags
 from linewatt.features.soak.ledger_tables import event_line, interval_table, ledger_table, part_lines
 from linewatt.features.soak.page import summary_tables
-from linewatt.report.machine.environment import environment_groups, environment_section
-from linewatt.report.printing import markdown
-from linewatt.report.printing.markdown_report import markdown_top
-from linewatt.report.section import text_lines
+from linewatt.report import text_lines
+from linewatt.report.machine import environment_groups, environment_section
+from linewatt.report.printing import markdown_lines, markdown_section, markdown_table, markdown_top
 
 
-def markdown_lines(soak: Soak) -> Iterator[str]:
+def markdown_of_soak(soak: Soak) -> Iterator[str]:
     """All of it but the campaign's text."""
     yield from markdown_top(first_screen(soak), soak.result, ())
     for table in (*summary_tables(soak), ledger_table(soak.ledger), interval_table(soak)):
-        yield from markdown.markdown_table(table, 2)
+        yield from markdown_table(table, 2)
     findings = (f"{flag.where} [{flag.code}]: {flag.evidence}; do: {flag.advice}" for flag in flags(soak))
-    yield from markdown.markdown_lines(text_lines("Flags", findings), 2)
-    yield from markdown.markdown_lines(
-        text_lines("Events", (*part_lines(soak), *map(event_line, soak.events))), 2
-    )
+    yield from markdown_lines(text_lines("Flags", findings), 2)
+    yield from markdown_lines(text_lines("Events", (*part_lines(soak), *map(event_line, soak.events))), 2)
     hosts = environment_groups(soak.hosts, connections=soak.result.connections)
-    yield from markdown.markdown_section(environment_section(hosts, soak.hosts))
+    yield from markdown_section(environment_section(hosts, soak.hosts))

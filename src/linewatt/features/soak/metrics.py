@@ -6,10 +6,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from linewatt.analysis.metrics import unit
-from linewatt.analysis.metrics.metric import Metric, Response
-from linewatt.analysis.metrics.of_trial import METRICS as OF_TRIAL
-from linewatt.analysis.metrics.unit import Unit
+from linewatt.analysis.metrics import COUNT, PERCENT, Metric, Response, Unit, significant_digits, unscaled
+from linewatt.analysis.metrics import METRICS as OF_TRIAL
+from linewatt.analysis.metrics import RATE as RATE_UNIT
 from linewatt.features.soak.job import DRIFT, SUSTAINED
 from linewatt.units import format_significant
 
@@ -29,13 +28,13 @@ def _less(name: str, title: str, shown: Unit, group: str, *, is_share: bool = Fa
     return Metric(name, title, title, (shown,), response=compares)
 
 
-_TIME = Unit("ms", lambda seconds: 1e3 * seconds, unit.significant_digits(3))
-_PER_S = Unit("per s", unit.unscaled, unit.significant_digits(4))
-_CORES = Unit("cores", unit.unscaled, format_significant)
-_CPU = Unit("CPU-s/Gbit", unit.unscaled, format_significant)
-J_PER_GB = Unit("J/GB", unit.unscaled, unit.significant_digits(3))
-_SHARE = Unit("%", unit.PERCENT.from_si, format_significant)
-_A_DAY = Unit("% a day", unit.PERCENT.from_si, lambda percent: f"{percent:+.2f}".replace("-", "−"))
+_TIME = Unit("ms", lambda seconds: 1e3 * seconds, significant_digits(3))
+_PER_S = Unit("per s", unscaled, significant_digits(4))
+_CORES = Unit("cores", unscaled, format_significant)
+_CPU = Unit("CPU-s/Gbit", unscaled, format_significant)
+J_PER_GB = Unit("J/GB", unscaled, significant_digits(3))
+_SHARE = Unit("%", PERCENT.from_si, format_significant)
+_A_DAY = Unit("% a day", PERCENT.from_si, lambda percent: f"{percent:+.2f}".replace("-", "−"))
 
 _RATE = next(metric.response for metric in OF_TRIAL if metric.name == "throughput_bps")
 if _RATE is None:
@@ -59,17 +58,17 @@ UNEXPLAINED = Response(
     relative=False,
     group="loss",
     counted="drops",
-    units=unit.COUNT,
+    units=COUNT,
 )
 METRICS: tuple[Metric[Any, Any], ...] = (
-    Metric(RATE.name, RATE.title, RATE.title, unit.RATE, response=RATE),
+    Metric(RATE.name, RATE.title, RATE.title, RATE_UNIT, response=RATE),
     _more(SUSTAINED, "Users sustained", _SHARE),
     _more("transfers_hz", "Transfers", _PER_S),
     _more(DRIFT, "Slow drift", _A_DAY, relative=False),
     Metric(CLIENT_CPU.name, CLIENT_CPU.title, CLIENT_CPU.title, (_CPU,), response=CLIENT_CPU),
     _less("server_cores", "CPU used by the server", _CORES, "efficiency"),
     _less("failed_ratio", "Transfers that failed", _SHARE, "loss", is_share=True),
-    Metric(UNEXPLAINED.name, UNEXPLAINED.title, UNEXPLAINED.title, unit.COUNT, response=UNEXPLAINED),
+    Metric(UNEXPLAINED.name, UNEXPLAINED.title, UNEXPLAINED.title, COUNT, response=UNEXPLAINED),
     _less("server_energy_j_per_gb", "Energy per GB, server", J_PER_GB, "power"),
     _less("clients_energy_j_per_gb", "Energy per GB, all clients", J_PER_GB, "power"),
     *(

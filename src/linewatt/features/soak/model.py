@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from linewatt.campaign.campaign import Campaign
+from linewatt.campaign import Campaign
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,12 +24,10 @@ from linewatt.features.soak.ledger_tables import (
 )
 from linewatt.features.soak.summary import details, summary
 from linewatt.features.soak.terminal import state
-from linewatt.findings.limits import FULL_RATIO
-from linewatt.report.charts.figure import Figure, draw_figures
-from linewatt.report.printing.html import html_page
-from linewatt.report.provenance import provenance_legend
-from linewatt.report.section import Section
-from linewatt.report.table import Table, legend_notes
+from linewatt.findings import FULL_RATIO
+from linewatt.report import Section, Table, legend_notes, provenance_legend
+from linewatt.report.charts import Figure, draw_figures
+from linewatt.report.printing import html_page
 
 
 def render(soak: Soak, pages: Environment | None = None) -> str:

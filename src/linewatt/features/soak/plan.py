@@ -7,18 +7,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.document import plan_keys
-from linewatt.campaign.planning.layout import Layout
-from linewatt.campaign.planning.places import Places, Site
-from linewatt.campaign.planning.plain import plan_as_dict as plan_dict
-from linewatt.campaign.planning.plan import Plan, Round, plan_campaign
+from linewatt.campaign import Campaign
+from linewatt.campaign.planning import Layout, Places, Plan, Round, Site, plan_campaign, plan_keys
+from linewatt.campaign.planning import plan_as_dict as plan_dict
 from linewatt.declare import Keys, listing, maybe, record, version
 from linewatt.errors import InvalidInput
 from linewatt.features.soak.model import BestOf, Soak, best_of_in, soak_in
 from linewatt.features.users.model import Users, users_in
 from linewatt.json_document import document_of, of_class
-from linewatt.tuning.base import Change
+from linewatt.tuning import Change
 
 SCHEMA_VERSION = 1
 SEED = 0

@@ -7,17 +7,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.places import Site
-from linewatt.campaign.planning.plan import Plan
+from linewatt.campaign import Campaign
+from linewatt.campaign.planning import Plan, Site
 from linewatt.declare import Keys
-from linewatt.engine.events import OnEvent
+from linewatt.engine import OnEvent
 from linewatt.features.soak.plan import SoakPlan, as_dict, keys, plan_soak, said
-from linewatt.tuning.base import Change
+from linewatt.tuning import Change
 from linewatt.units import format_seconds
 
 if TYPE_CHECKING:
-    from linewatt.engine.run import Places
+    from linewatt.engine import Places
     from linewatt.features.soak.run import SoakRun
 
 

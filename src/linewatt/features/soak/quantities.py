@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import fmean
 
-from linewatt.analysis.comparison.side import Quantity
-from linewatt.analysis.metrics.metric import Response
-from linewatt.analysis.power import totals as power
+from linewatt.analysis.comparison import Quantity
+from linewatt.analysis.metrics import Response
+from linewatt.analysis.power import SCOPE_WORDS, least_sure
 from linewatt.errors import StoreError
 from linewatt.features.soak import figures
 from linewatt.features.soak.comparison import SoakRun
@@ -21,9 +21,9 @@ from linewatt.features.soak.load_totals import CPU, MOVED, USERS, LoadTotals, lo
 from linewatt.features.soak.metrics import CLIENT_CPU, RATE, UNEXPLAINED
 from linewatt.features.soak.storage import parts, parts_gone
 from linewatt.features.soak.summary import UNREAD, energy_j, transfers
-from linewatt.loads.registry import DEFAULT_LOAD
+from linewatt.loads import DEFAULT_LOAD
 from linewatt.missing import Missing
-from linewatt.store.read import Result
+from linewatt.store import Result
 
 _POINTS = ("p50", "p99")
 
@@ -134,11 +134,11 @@ def _energy_of(soak: Soak, hosts: list[HostPower], needed: int) -> Quantity:
         return Quantity(None, reasons[0] if reasons else f"{len(totals)} of {needed} hosts have watts")
     scopes = dict.fromkeys(total.scope for total in totals)
     if len(scopes) > 1:
-        words = ", ".join(power.SCOPE_WORDS.get(scope, scope) for scope in scopes)
+        words = ", ".join(SCOPE_WORDS.get(scope, scope) for scope in scopes)
         return Quantity(None, f"watts of several scopes: {words}")
     used = sum(energy_j(soak, host) or 0.0 for host in hosts)
     energy_j_per_gb = figures.j_per_gb(used, soak.total_bytes)
-    worst = power.least_sure(total.provenance for total in totals)
+    worst = least_sure(total.provenance for total in totals)
     return Quantity(
         energy_j_per_gb, None if energy_j_per_gb is not None else "nothing was moved", totals[0].scope, worst
     )

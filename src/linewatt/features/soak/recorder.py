@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from linewatt.engine import events
-from linewatt.engine.live.feed import Feed
+from linewatt.engine.live import Feed
 from linewatt.features.soak import storage as store
 from linewatt.features.users.soaks import SoakUsers
-from linewatt.hosts.clock import now_s
+from linewatt.hosts import now_s
 from linewatt.model import Channel, Sample
-from linewatt.store.samples import Series
+from linewatt.store import Series
 
 GOOD = {"server-started", "host-back", "client-back"}
 CHUNK_S = 30.0

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from linewatt.analysis.comparison.side import RunKind, SingleRun
-from linewatt.analysis.findings import Findings
-from linewatt.analysis.metrics.metric import Response
+from linewatt.analysis import Findings
+from linewatt.analysis.comparison import RunKind, SingleRun
+from linewatt.analysis.metrics import Response
 from linewatt.declare import Schema
 from linewatt.errors import InvalidInput
 from linewatt.features.soak.comparison import SOAK_RUNS
@@ -21,10 +21,9 @@ from linewatt.features.soak.quantities import followed_run, soak_run
 from linewatt.features.soak.storage import chunk_files, is_done
 from linewatt.features.soak.terminal import show
 from linewatt.records import Manifest
-from linewatt.report.kinds import KindComparison
-from linewatt.report.listing import Listed
-from linewatt.report.printing.screen import Screen
-from linewatt.store.read import Result
+from linewatt.report import KindComparison, Listed
+from linewatt.report.printing import Screen
+from linewatt.store import Result
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,9 +64,9 @@ class SoakKind:
         return show(digest(result), width)
 
     def markdown(self, result: Result) -> Iterator[str]:
-        from linewatt.features.soak.markdown import markdown_lines
+        from linewatt.features.soak.markdown import markdown_of_soak
 
-        return markdown_lines(digest(result))
+        return markdown_of_soak(digest(result))
 
     def listed(self, result: Result, heading: Mapping[str, Any]) -> Listed:
         return listed_soak(result, heading)

@@ -12,29 +12,23 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
-from linewatt.analysis.cases.totals import whole_sum
-from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.places import Site
-from linewatt.campaign.planning.plan import Round
-from linewatt.engine import events
-from linewatt.engine.background_imports import ImportStep
-from linewatt.engine.live.current_readings import is_current, watts_now
-from linewatt.engine.live.sensing import Restarts, start_sensors, try_until_it_works
-from linewatt.engine.networks.proof import legs_of_rounds, prove_paths
-from linewatt.engine.run import Places, Run
-from linewatt.engine.undo.knobs import ALL_KNOBS
-from linewatt.engine.undo.settings import Settings
+from linewatt.analysis.cases import whole_sum
+from linewatt.campaign import Campaign
+from linewatt.campaign.planning import Round, Site
+from linewatt.engine import ImportStep, Places, Run, events
+from linewatt.engine.live import Restarts, is_current, start_sensors, try_until_it_works, watts_now
+from linewatt.engine.networks import legs_of_rounds, prove_paths
+from linewatt.engine.undo import ALL_KNOBS, Settings
 from linewatt.errors import DiskFull, LinewattError, StoreError
 from linewatt.features.soak import storage as store
 from linewatt.features.soak.plan import SoakPlan, as_dict, plan_soak
 from linewatt.features.soak.recorder import Recorder
 from linewatt.features.soak.segments import Segments
 from linewatt.features.users.soaks import users_of_soak
-from linewatt.hosts.clock import now_s
-from linewatt.hosts.journal.journal import Journal
-from linewatt.hosts.process import finish_before_cancel
-from linewatt.store import read, samples
-from linewatt.tuning.base import Change
+from linewatt.hosts import finish_before_cancel, now_s
+from linewatt.hosts.journal import Journal
+from linewatt.store import Result, warm_up_samples
+from linewatt.tuning import Change
 
 LEAST_LEFT_S = 1.0
 """a soak of which less is left is done"""
@@ -73,7 +67,7 @@ class SoakRun(Run[events.SoakEnded]):
         self._unstored: StoreError | None = None
         """why what came last is not on disk"""
 
-    async def resume(self, result: read.Result) -> events.SoakEnded:
+    async def resume(self, result: Result) -> events.SoakEnded:
         """Run what is left of it; the time since its last part is its gap. Raises StoreError."""
         if self._left_s(result.path) < LEAST_LEFT_S:
             self._tell(f"{result.id}: nothing to do, all of it was run")
@@ -81,7 +75,7 @@ class SoakRun(Run[events.SoakEnded]):
         return await self._run(result)
 
     def _needed(self) -> list[ImportStep]:
-        return [*super()._needed(), samples.warm_up_samples]
+        return [*super()._needed(), warm_up_samples]
 
     def _needs_cpus(self) -> bool:
         return self._first_plan.segments is not None and super()._needs_cpus()
@@ -95,7 +89,7 @@ class SoakRun(Run[events.SoakEnded]):
         return {"plan": as_dict(self._first_plan), "order": None, "seed": None, "trials_planned": 0}
 
     async def _measure(
-        self, path: Path, settings: Settings, journal: Journal, result: read.Result | None
+        self, path: Path, settings: Settings, journal: Journal, result: Result | None
     ) -> events.SoakEnded:
         session, planned = self._session, self._plan
         folder = Settings(session.hosts, ALL_KNOBS, journal)  # of its own: it outlives each round's settings

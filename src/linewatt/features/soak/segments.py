@@ -9,21 +9,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from linewatt.campaign.planning.plan import PlannedTrial, Round
-from linewatt.engine.live.session import Session
-from linewatt.engine.live.trial import Levels, LiveTrial, LoadTime
-from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
-from linewatt.engine.measuring.window import place_load
-from linewatt.engine.undo.settings import Settings
+from linewatt.campaign.planning import PlannedTrial, Round
+from linewatt.engine.live import InstanceOutput, Levels, LiveTrial, LoadTime, Session, TrialRun
+from linewatt.engine.measuring import place_load
+from linewatt.engine.undo import Settings
 from linewatt.errors import ChangeError, HostError, ParseError
 from linewatt.features.soak.plan import SoakPlan, segment_s
 from linewatt.foreign import understood
-from linewatt.hosts.clock import now_s
-from linewatt.hosts.process import finish_before_cancel
-from linewatt.loads.base import Load, LoadEnd
+from linewatt.hosts import finish_before_cancel, now_s
+from linewatt.loads import Load, LoadEnd
 from linewatt.missing import Missing
 from linewatt.model import Channel, Sample
-from linewatt.store.samples import Series
+from linewatt.store import Series
 
 PAUSE_S = 2.0
 """after a segment that failed, so that a host that is away is not asked without end"""

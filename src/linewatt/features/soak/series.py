@@ -7,10 +7,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linewatt.analysis.power.totals import CPU_SCOPES, SYSTEM_SCOPES
+from linewatt.analysis.power import CPU_SCOPES, SYSTEM_SCOPES
 from linewatt.features.soak.ledger import CLIENTS, NEEDED, SERVER, Ends, is_counted
 from linewatt.features.soak.series_steps import SeriesInfo
-from linewatt.loads.registry import SOAKING_LOADS
+from linewatt.loads import SOAKING_LOADS
 from linewatt.records import UserGroup, Users
 
 OTHERS = "others"

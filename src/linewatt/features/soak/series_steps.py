@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from linewatt.features.soak.storage import Part
-from linewatt.loads.registry import SOAKING_LOADS
+from linewatt.loads import SOAKING_LOADS
 from linewatt.model import ChannelKind, Provenance
-from linewatt.sensors.counters import MAX_GAP_INTERVALS, WRAP_PART
-from linewatt.sensors.netcounters import SOFTNET_BITS
+from linewatt.sensors import MAX_GAP_INTERVALS, SOFTNET_BITS, WRAP_PART
 
 if TYPE_CHECKING:
     import numpy as np

@@ -22,10 +22,21 @@ from linewatt.errors import DamagedFile, StoreError
 from linewatt.features.users.worker.tally import Tally
 from linewatt.records import SCHEMA_VERSION, Event, PartEnd, UsersTally
 from linewatt.records import Part as PartBegin
-from linewatt.store import sums
-from linewatt.store.read import parse_stored, read_as, read_json, value_of_document
-from linewatt.store.samples import Origin, Series, warm_up_samples, write_samples
-from linewatt.store.write import unstored_text
+from linewatt.store import (
+    Origin,
+    Series,
+    list_sums,
+    listed_files_gone,
+    parse_stored,
+    read_as,
+    read_json,
+    sha256_of_data,
+    sha256_of_file,
+    unstored_text,
+    value_of_document,
+    warm_up_samples,
+    write_samples,
+)
 
 FOLDER = "soak"
 _PART = re.compile(r"part-(\d{3,})")
@@ -133,8 +144,8 @@ def write_chunk(
             durable.write_synced(partial / names["events"], b"".join(map(_json, events)))
         write_samples(partial / names["chunk"], _ordered(series), Origin(_result(part).name))
         written = [names[kind] for kind in ("users", "events", "chunk") if (partial / names[kind]).exists()]
-        digests = {_name(part / name): sums.sha256_of_file(partial / name) for name in written}
-        with sums.list_sums(_result(part), digests):
+        digests = {_name(part / name): sha256_of_file(partial / name) for name in written}
+        with list_sums(_result(part), digests):
             for name in written:
                 (partial / name).rename(part / name)
                 placed.append(part / name)
@@ -160,7 +171,7 @@ def end_part(part: Path, ended_s: float, why: str) -> None:
 
 def parts(result: Path) -> list[Part]:
     """The parts of a soak in order. Raises StoreError naming the damaged file."""
-    gone = [name.split("/") for name in sums.listed_files_gone(result)]
+    gone = [name.split("/") for name in listed_files_gone(result)]
     return [
         _part(
             path,
@@ -177,7 +188,7 @@ def parts(result: Path) -> list[Part]:
 def parts_gone(result: Path) -> list[str]:
     """Names of parts that were stored and of which nothing is there."""
     names = dict.fromkeys(
-        name.split("/")[1] for name in sums.listed_files_gone(result) if name.startswith(f"{FOLDER}/")
+        name.split("/")[1] for name in listed_files_gone(result) if name.startswith(f"{FOLDER}/")
     )
     return [name for name in names if not (result / FOLDER / name).is_dir()]
 
@@ -322,7 +333,7 @@ def _write_whole(path: Path, document: Mapping[str, Any]) -> None:
         raise StoreError(f"{path}: is there already and results are never overwritten")
     data = _json(document)
     try:
-        with sums.list_sums(_result(path.parent), {_name(path): sums.sha256_of_data(data)}):
+        with list_sums(_result(path.parent), {_name(path): sha256_of_data(data)}):
             durable.write_whole(path, data)
     except OSError as error:
         raise unstored_text(path.parent, path.name, error) from error

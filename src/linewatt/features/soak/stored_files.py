@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from linewatt.features.soak import storage as soak
-from linewatt.store import samples
+from linewatt.store import read_channels
 
 
 def stored_files(result: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
@@ -16,4 +16,4 @@ def stored_files(result: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
     if soak.is_soak(result):
         yield result / soak.FOLDER, partial(soak.parts, result)
         for chunk in soak.chunk_files(result):
-            yield chunk, partial(samples.read_channels, chunk)
+            yield chunk, partial(read_channels, chunk)

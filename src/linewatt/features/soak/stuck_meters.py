@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from linewatt.features.soak.cpus import cpus_used
 from linewatt.features.soak.digest import Soak
-from linewatt.findings.power import CARRIES_W, SCOPES_THAT_FOLLOW_THE_CPU, SWUNG_CORES, SWUNG_RATIO
+from linewatt.findings import CARRIES_W, SCOPES_THAT_FOLLOW_THE_CPU, SWUNG_CORES, SWUNG_RATIO
 from linewatt.model import Flag
 
 FEWEST_READINGS = 24

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from linewatt.analysis.power.totals import SCOPE_WORDS
+from linewatt.analysis.power import SCOPE_WORDS
 from linewatt.features.soak import figures
 from linewatt.features.soak.digest import HostPower, Soak
 from linewatt.features.soak.ledger import CLIENT_NICS, CLIENTS, SERVER_NICS, Figure, Ledger
@@ -14,8 +14,7 @@ from linewatt.features.soak.metrics import J_PER_GB
 from linewatt.features.soak.users_summary import TITLES
 from linewatt.missing import Missing
 from linewatt.model import Provenance
-from linewatt.report.amounts import bits_text, bytes_text, number_text
-from linewatt.report.provenance import provenance_mark
+from linewatt.report import bits_text, bytes_text, number_text, provenance_mark
 from linewatt.units import (
     MISSING,
     format_change,

@@ -23,10 +23,9 @@ from linewatt.features.soak.ledger_tables import (
 )
 from linewatt.features.soak.summary import details, summary
 from linewatt.foreign import one_line
-from linewatt.report.machine.connections import connection_lines
-from linewatt.report.printing.export import when
-from linewatt.report.printing.text_table import render_table, titled
-from linewatt.report.series import plural
+from linewatt.report import plural
+from linewatt.report.machine import connection_lines
+from linewatt.report.printing import render_table, titled, when
 from linewatt.units import format_seconds
 
 _MOST_EVENTS = 20

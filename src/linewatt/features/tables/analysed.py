@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import get_args
 
-from linewatt.analysis.power.totals import SYSTEM_SCOPES
+from linewatt.analysis.power import SYSTEM_SCOPES
 from linewatt.delimited import Row, Table, TableWarning
 from linewatt.errors import InvalidInput
 from linewatt.features.tables import groups, inputs
@@ -19,7 +19,7 @@ from linewatt.features.tables.columns import COLUMNS
 from linewatt.features.tables.imported import one_of, same_words, test_of
 from linewatt.features.tables.inputs import Source
 from linewatt.model import Case, CpuShares, EndResult, PowerResult, Provenance, Trial
-from linewatt.network.framing import Framing, goodput_bps
+from linewatt.network import Framing, goodput_bps
 from linewatt.units import bps_from_gbps
 
 PROVENANCE = "power_provenance"

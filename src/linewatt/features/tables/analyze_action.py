@@ -7,17 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from linewatt.analysis.cases.analyse import Analysis, analyse_series, analysis_document, knee_words
-from linewatt.analysis.cases.summary import summarise
-from linewatt.cli.output import print_json, print_rich, say
-from linewatt.cli.table_or_result import is_table, stored_result
+from linewatt.analysis.cases import Analysis, analyse_series, analysis_document, knee_words, summarise
+from linewatt.cli import is_table, print_json, print_rich, say, stored_result
 from linewatt.errors import InvalidInput
 from linewatt.features.tables.analysed import FAN
 from linewatt.features.tables.trials import trials_of_table
 from linewatt.foreign import one_line
-from linewatt.report.series import plural, series_of, test_and_factors
-from linewatt.report.trials.digest import digest_of
-from linewatt.store.read import Result
+from linewatt.report import plural, series_of, test_and_factors
+from linewatt.report.trials import digest_of
+from linewatt.store import Result
 from linewatt.units import format_rate
 
 if TYPE_CHECKING:  # what is slow to import is imported when the command runs

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from linewatt.cli.options import Json, Results
+from linewatt.cli import Json, Results
 from linewatt.features.tables.options import TableOrId
 
 

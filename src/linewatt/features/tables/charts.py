@@ -7,16 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from linewatt.analysis.metrics.unit import significant_digits
-from linewatt.analysis.power.components import Breakdown
-from linewatt.analysis.power.packet_energy import PacketEnergy
+from linewatt.analysis.metrics import significant_digits
+from linewatt.analysis.power import Breakdown, PacketEnergy
 from linewatt.delimited import parse_number
 from linewatt.features.tables.published import Components, MeanRow, Means, PacketPower
-from linewatt.report.charts import specs
-from linewatt.report.charts.data import Row
-from linewatt.report.charts.figure import Figure
-from linewatt.report.charts.specs import Spec
-from linewatt.report.trials.charts.components import component_caption, component_spec, component_words
+from linewatt.report.charts import Figure, Row, Spec, specs
+from linewatt.report.trials import component_caption, component_spec, component_words
 
 BESIDE = ("kernel", "network", "os")
 """columns whose levels stand side by side in one panel"""

@@ -11,8 +11,8 @@ from typing import Any, Literal
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from linewatt.analysis.metrics.unit import significant_digits
-from linewatt.analysis.statistics.contrasts import ALPHA
+from linewatt.analysis.metrics import significant_digits
+from linewatt.analysis.statistics import ALPHA
 from linewatt.declare import FLAT, Schema
 from linewatt.errors import InvalidInput
 from linewatt.features.tables.means_comparison import Kind, MeanChange, MeansCompared, compare_means
@@ -20,11 +20,9 @@ from linewatt.features.tables.published import MEANS
 from linewatt.features.tables.view import means_of
 from linewatt.foreign import one_line
 from linewatt.json_document import document_of, fill, of_class
-from linewatt.report.printing.export import Versioned
-from linewatt.report.printing.text_table import render_table
-from linewatt.report.series import plural
-from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, text_cells
-from linewatt.store.read import load_manifest, load_result
+from linewatt.report import Cell, Head, Note, Row, RowGroup, Table, plural, text_cells
+from linewatt.report.printing import Versioned, render_table
+from linewatt.store import load_manifest, load_result
 from linewatt.units import MISSING, first_of
 
 _SHORT = significant_digits(3)

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from linewatt import units
-from linewatt.cli.output import print_csv, print_json, print_rich, put, say
-from linewatt.cli.table_or_result import folded_warnings, read_bytes
+from linewatt import report, units
+from linewatt.cli import folded_warnings, print_csv, print_json, print_rich, put, read_bytes, say
 from linewatt.delimited import Table, TableWarning, parse_number, read_table
 from linewatt.errors import InvalidInput
 from linewatt.features.tables.derive import DerivedTable, derive
@@ -17,9 +16,8 @@ from linewatt.features.tables.groups import CASE_COLUMNS, group_columns
 from linewatt.features.tables.inputs import NUMERIC, RECOGNISED
 from linewatt.features.tables.quantities import Published, is_quantities, published
 from linewatt.features.tables.quantity_facts import quantity_facts
-from linewatt.report import table as shown
-from linewatt.report.printing.text_table import render_table, split_columns, text_columns
-from linewatt.report.table import Table as Shown
+from linewatt.report import Table as Shown
+from linewatt.report.printing import render_table, split_columns, text_columns
 
 if TYPE_CHECKING:  # what is slow to import is imported when the command runs
     from rich.console import RenderableType
@@ -152,19 +150,19 @@ def naming_columns(derived: DerivedTable) -> list[str]:
 def _table(derived: DerivedTable, keys: Sequence[str], heads: Sequence[str]) -> Shown:
     """These columns, of which ``keys`` are repeated where the table is split."""
 
-    def head(column: str) -> shown.Head:
+    def head(column: str) -> report.Head:
         cells = [row.cells.get(column) for row in derived.table.rows]
         is_text = any(cell and parse_number(cell) is None for cell in cells)
-        return shown.Head(column, kind="text" if is_text else "number")
+        return report.Head(column, kind="text" if is_text else "number")
 
-    def cells(columns: Sequence[str]) -> Iterator[tuple[shown.Cell, ...]]:
+    def cells(columns: Sequence[str]) -> Iterator[tuple[report.Cell, ...]]:
         for row, values in zip(derived.table.rows, derived.values, strict=True):
-            yield shown.text_cells(
+            yield report.text_cells(
                 *(format_figure(values[c]) if c in values else row.cells[c] for c in columns)
             )
 
-    rows = tuple(map(shown.Row, cells(keys), cells(heads)))
-    return shown.Table("", tuple(map(head, keys)), tuple(map(head, heads)), (shown.RowGroup("", rows),))
+    rows = tuple(map(report.Row, cells(keys), cells(heads)))
+    return report.Table("", tuple(map(head, keys)), tuple(map(head, heads)), (report.RowGroup("", rows),))
 
 
 def format_figure(value: float | None) -> str:

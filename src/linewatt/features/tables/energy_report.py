@@ -8,23 +8,40 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from linewatt.analysis.findings import Findings, Sighting, gather_findings
-from linewatt.analysis.flags.meters import meter_flags
-from linewatt.analysis.power.energy_fit import BASE_POWER, BIT_ENERGY, PACKET_ENERGY, EnergyFit, Figure, Kind
-from linewatt.analysis.power.energy_rows import EndEnergy, end_energies
-from linewatt.analysis.power.idle_drift import IdleDrift
-from linewatt.analysis.power.totals import SCOPE_WORDS
+from linewatt.analysis import Findings, Sighting, gather_findings
+from linewatt.analysis.flags import meter_flags
+from linewatt.analysis.power import (
+    BASE_POWER,
+    BIT_ENERGY,
+    PACKET_ENERGY,
+    SCOPE_WORDS,
+    EndEnergy,
+    EnergyFit,
+    Figure,
+    IdleDrift,
+    Kind,
+    end_energies,
+)
 from linewatt.energy_model import MOST_CONDITION
 from linewatt.errors import InvalidInput
 from linewatt.features.tables.published import PACKET_POWER, packet_energy_fit
 from linewatt.features.tables.view import from_table
 from linewatt.foreign import one_line
 from linewatt.model import Provenance
-from linewatt.report.printing.text_table import render_table
-from linewatt.report.provenance import provenance_mark, provenance_words
-from linewatt.report.series import case_names, plural
-from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table
-from linewatt.store.read import Result
+from linewatt.report import (
+    Cell,
+    Head,
+    Note,
+    Row,
+    RowGroup,
+    Table,
+    case_names,
+    plural,
+    provenance_mark,
+    provenance_words,
+)
+from linewatt.report.printing import render_table
+from linewatt.store import Result
 from linewatt.units import format_percent, format_significant
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from linewatt.cli.output import print_json, print_rich
-from linewatt.cli.table_or_result import is_table, read_bytes, stored_result
+from linewatt.cli import is_table, print_json, print_rich, read_bytes, stored_result
 from linewatt.delimited import read_table
 from linewatt.features.tables.energy_report import Fitted, document, of_result, rendered
 from linewatt.features.tables.published import PACKET_POWER_COLUMNS, packet_energy_fit

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import typer
 
-from linewatt.cli.help import Command, Group
-from linewatt.cli.options import Json, Results
+from linewatt.cli import Command, Group, Json, Results
 from linewatt.features.tables.options import TableOrId
 
 fit_app = typer.Typer(

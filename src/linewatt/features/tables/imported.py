@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, get_args
 
-from linewatt.analysis.cases.shares import CPU_SHARES
-from linewatt.analysis.power.totals import SYSTEM_SCOPES
+from linewatt.analysis.cases import CPU_SHARES
+from linewatt.analysis.power import SYSTEM_SCOPES
 from linewatt.delimited import Row, Table, quoted
 from linewatt.errors import InvalidInput
 from linewatt.features.tables import inputs

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from linewatt import units
-from linewatt.analysis.metrics import formulas
+from linewatt.analysis.metrics import cores_used
 from linewatt.delimited import parse_number, quoted, why_no_number
 
 MAX_INSTANCES = 10**9
@@ -94,7 +94,7 @@ def idle_ratio(cell: str) -> float:
 
 
 def _used_cores(*idle_ratios: float) -> float:
-    cores = formulas.cores_used(idle_ratios)
+    cores = cores_used(idle_ratios)
     if not cores:
         raise BadCell("all these CPUs are fully idle")
     return cores

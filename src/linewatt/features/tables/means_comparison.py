@@ -14,10 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from linewatt.analysis.comparison.verdicts import MATTERS_RATIO
-from linewatt.analysis.statistics.contrasts import ALPHA, holm_adjusted
-from linewatt.analysis.statistics.stats import CONFIDENCE_LEVEL
-from linewatt.analysis.statistics.student import critical_t, two_sided_p
+from linewatt.analysis.comparison import MATTERS_RATIO
+from linewatt.analysis.statistics import ALPHA, CONFIDENCE_LEVEL, critical_t, holm_adjusted, two_sided_p
 from linewatt.features.tables.published import Mean, MeanRow, Means
 
 Kind = Literal["higher", "lower", "small", "same", "untested"]

@@ -6,11 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from linewatt.analysis.metrics.unit import significant_digits
+from linewatt.analysis.metrics import significant_digits
 from linewatt.features.tables.charts import parts_of
 from linewatt.features.tables.published import Mean, MeanRow, Means
-from linewatt.report.series import plural
-from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, text_cells
+from linewatt.report import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, plural, text_cells
 from linewatt.units import MISSING
 
 _FOUR = significant_digits(4)

@@ -13,11 +13,9 @@ from linewatt.declare import TEXT, Schema, keys_of, listing, one_of, record
 from linewatt.features.tables.view import View, view_schemas
 from linewatt.foreign import one_line
 from linewatt.json_document import document_of, of_class
-from linewatt.report.charts.figure import draw_figures
-from linewatt.report.printing.export import Identity, identity_of_result, when
-from linewatt.report.printing.html import html_page
-from linewatt.report.printing.text_table import render_table
-from linewatt.report.section import Section, text_lines
+from linewatt.report import Section, text_lines
+from linewatt.report.charts import draw_figures
+from linewatt.report.printing import Identity, html_page, identity_of_result, render_table, when
 
 
 def show(view: View, width: int | None = None) -> RenderableType:

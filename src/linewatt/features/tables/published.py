@@ -11,10 +11,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from linewatt.analysis.power import energy_design
-from linewatt.analysis.power.components import Part
-from linewatt.analysis.power.energy_fit import BASE_POWER, EnergyFit, fit_energy
-from linewatt.analysis.power.packet_energy import PacketEnergy, Reading, fit_packet_energy
+from linewatt.analysis.power import (
+    BASE_POWER,
+    EnergyFit,
+    PacketEnergy,
+    Part,
+    Reading,
+    fit_energy,
+    fit_packet_energy,
+)
+from linewatt.analysis.power import Row as EnergyRow
 from linewatt.delimited import Row, Table, TableWarning, is_figure, parse_number
 from linewatt.errors import InvalidInput
 from linewatt.features.tables import inputs
@@ -180,7 +186,7 @@ def packet_energy_fit(table: Table, source: str) -> EnergyFit:
     power = _packet_power(read, table, source)
     step_w = _step_w(power.readings)
     rows = [
-        energy_design.Row(
+        EnergyRow(
             power.ports * reading.rate_bps,
             power.ports * reading.rate_bps / 8 / (reading.size_bytes + power.header_bytes),
             reading.power_w,

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from linewatt import units
-from linewatt.analysis.statistics.rate_agreement import Disagreement, rate_disagrees
+from linewatt.analysis.statistics import Disagreement, rate_disagrees
 from linewatt.delimited import Row, Table, TableWarning, parse_number, quoted, why_no_number
 from linewatt.model import Flag
 

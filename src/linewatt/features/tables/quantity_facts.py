@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from linewatt.features.tables.quantities import Published
-from linewatt.report.amounts import bits_text, bytes_text, number_text
+from linewatt.report import bits_text, bytes_text, number_text
 from linewatt.units import MISSING, format_rate, format_seconds
 
 

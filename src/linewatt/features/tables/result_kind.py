@@ -6,20 +6,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from linewatt.analysis.comparison.side import RunKind, SingleRun
-from linewatt.analysis.findings import Findings
-from linewatt.analysis.metrics.metric import Response
+from linewatt.analysis import Findings
+from linewatt.analysis.comparison import RunKind, SingleRun
+from linewatt.analysis.metrics import Response
 from linewatt.declare import Schema
 from linewatt.errors import InvalidInput
 from linewatt.features.tables import comparison_report
 from linewatt.features.tables.printers import document, render_page, schema, show
 from linewatt.features.tables.view import view
 from linewatt.records import Manifest
-from linewatt.report.kinds import KindComparison
-from linewatt.report.listing import Best, Listed
-from linewatt.report.printing.screen import Screen
-from linewatt.report.section import text_lines
-from linewatt.store.read import Result
+from linewatt.report import Best, KindComparison, Listed, text_lines
+from linewatt.report.printing import Screen
+from linewatt.store import Result
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,14 +57,13 @@ class PublishedKind:
         return show(view(result), width)
 
     def markdown(self, result: Result) -> Iterator[str]:
-        from linewatt.report.printing import markdown
-        from linewatt.report.printing.markdown_report import markdown_top
+        from linewatt.report.printing import markdown_lines, markdown_table, markdown_top
 
         table_view = view(result)
         yield from markdown_top(None, result, (table_view.caveat, table_view.answer))
         for table in table_view.tables:
-            yield from markdown.markdown_table(table, 2)
-        yield from markdown.markdown_lines(text_lines("Notes", table_view.notes), 2)
+            yield from markdown_table(table, 2)
+        yield from markdown_lines(text_lines("Notes", table_view.notes), 2)
 
     def listed(self, result: Result, heading: Mapping[str, Any]) -> Listed:
         table_view = view(result)

@@ -7,10 +7,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from linewatt.cli.table_or_result import read_bytes
+from linewatt.cli import read_bytes
 from linewatt.delimited import read_table
 from linewatt.features.tables.kinds import RECOGNISED, Kind, import_any
-from linewatt.store.write import ImportedTrial, imported_manifest, write_imported
+from linewatt.store import ImportedTrial, imported_manifest, write_imported
 
 
 @dataclass(frozen=True, slots=True)

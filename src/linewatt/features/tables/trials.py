@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from linewatt.cli.table_or_result import folded_warnings, read_bytes
+from linewatt.cli import folded_warnings, read_bytes
 from linewatt.delimited import read_table
 from linewatt.errors import InvalidInput
 from linewatt.features.tables.analysed import EXTRA, AnalysedTable, trials_of

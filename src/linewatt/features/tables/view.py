@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from linewatt.analysis.metrics.unit import significant_digits
-from linewatt.analysis.power.packet_energy import PacketEnergy
+from linewatt.analysis.metrics import significant_digits
+from linewatt.analysis.power import PacketEnergy
 from linewatt.declare import Keys, keys_of
 from linewatt.delimited import Table as RawTable
 from linewatt.delimited import read_table
@@ -24,12 +24,11 @@ from linewatt.features.tables.quantity_facts import quantity_facts
 from linewatt.json_document import document_of, fill, of_class
 from linewatt.model import Provenance
 from linewatt.records import Count
-from linewatt.report.charts.figure import Figure
-from linewatt.report.printing.export import PrintedFlag
-from linewatt.report.provenance import provenance_words as sources
-from linewatt.report.series import plural
-from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, text_cells
-from linewatt.store.read import Result
+from linewatt.report import Cell, Head, Note, Row, RowGroup, Table, plural, text_cells
+from linewatt.report import provenance_words as sources
+from linewatt.report.charts import Figure
+from linewatt.report.printing import PrintedFlag
+from linewatt.store import Result
 from linewatt.units import MISSING
 
 T = TypeVar("T")

@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
-from linewatt.campaign.entries.schema import CampaignFile, HostEntry
-from linewatt.campaign.reading.checks import Finding, check_one_port
-from linewatt.campaign.reading.hosts import path_text
+from linewatt.campaign.entries import CampaignFile, HostEntry
+from linewatt.campaign.reading import Finding, check_one_port, path_text
 from linewatt.features.users.entries import ServerEntry, UsersEntry, check_users, named_hosts, users_of
 from linewatt.features.users.experiment import check_experiment
 from linewatt.features.users.model import KEY, Users

@@ -9,17 +9,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, create_model
 
-from linewatt.campaign.entries import fields as f
-from linewatt.campaign.entries.quantities import Duration, Share, Size
-from linewatt.campaign.messages import suggest
+from linewatt.campaign import suggest
+from linewatt.campaign.entries import Duration, Share, Size, fields
 from linewatt.document import KeyPath, Part
 from linewatt.errors import InvalidInput
 from linewatt.features.users.model import Group, OtherServer, OwnServer, Sizes, Users
 from linewatt.features.users.worker.job import Discard, LoginPer, Start, ThinkKind
 from linewatt.features.users.worker.server_vsftpd import OPTIONS
 from linewatt.features.users.worker.url import parse_url
-from linewatt.hosts.addresses import is_ip
-from linewatt.sensors.power.base import text_matching
+from linewatt.hosts import is_ip
+from linewatt.sensors.power import text_matching
 
 MAX_USERS = 100_000
 MAX_FILES = 100_000
@@ -52,7 +51,7 @@ class ServerEntry(Part):
     password_env: _Variable | None = Field(  # type: ignore[valid-type]
         default=None, description="Environment variable here that holds the password."
     )
-    password_file: f.FilePath | None = Field(
+    password_file: fields.FilePath | None = Field(
         default=None, description="File here that holds the password, relative to the campaign file."
     )
 
@@ -60,8 +59,8 @@ class ServerEntry(Part):
 class GroupEntry(Part):
     """Clients that use one port of the server."""
 
-    clients: Annotated[tuple[f.HostName, ...], Field(min_length=1), f.AsTuple, f.Unique] = Field(
-        description="Hosts on which users run."
+    clients: Annotated[tuple[fields.HostName, ...], Field(min_length=1), fields.AsTuple, fields.Unique] = (
+        Field(description="Hosts on which users run.")
     )
     server: _ServerPart | None = Field(  # type: ignore[valid-type]
         default=None,
@@ -79,7 +78,7 @@ class GetEntry(Part):
     sigma: float = Field(
         default=0.0, ge=0, le=4, description="Spread of a lognormal distribution of sizes; 0: all alike."
     )
-    paths: Annotated[tuple[_ServerPath, ...], f.AsTuple, f.Unique] = Field(  # type: ignore[valid-type]
+    paths: Annotated[tuple[_ServerPath, ...], fields.AsTuple, fields.Unique] = Field(  # type: ignore[valid-type]
         default=(), description="Files of a server that is there already; then nothing else is given here."
     )
 
@@ -122,16 +121,16 @@ class UsersEntry(Part):
     """Scripted users of a file server, on any number of client hosts."""
 
     server: Annotated[
-        Annotated[f.HostName, Tag("host")] | Annotated[ServerEntry, Tag("ServerEntry")],
+        Annotated[fields.HostName, Tag("host")] | Annotated[ServerEntry, Tag("ServerEntry")],
         Discriminator(lambda value: "ServerEntry" if isinstance(value, (dict, ServerEntry)) else "host"),
     ] = Field(
         examples=["dut"],
         description="A host, where linewatt starts a vsftpd and removes it again; or `{url: …}` of a server.",
     )
-    clients: Annotated[tuple[f.HostName, ...], Field(min_length=1), f.AsTuple, f.Unique] | None = Field(
-        default=None, description="Hosts on which users run, all in one group."
-    )
-    groups: dict[f.HostName, GroupEntry] | None = Field(
+    clients: (
+        Annotated[tuple[fields.HostName, ...], Field(min_length=1), fields.AsTuple, fields.Unique] | None
+    ) = Field(default=None, description="Hosts on which users run, all in one group.")
+    groups: dict[fields.HostName, GroupEntry] | None = Field(
         default=None,
         examples=["{port1: {clients: [c1, c2], server: eth1}}"],
         description="Clients in groups, each with a port of the server; in place of `clients`.",
@@ -175,7 +174,7 @@ class UsersEntry(Part):
         default="kernel",
         description="Where received bytes end: dropped in the kernel, or copied to the user.",
     )
-    sustained_at: f.Rate | None = Field(
+    sustained_at: fields.Rate | None = Field(
         default=None, description='Rate that a user must reach to count as sustained, such as "1M".'
     )
     folder: _Folder = Field(  # type: ignore[valid-type]
@@ -183,7 +182,7 @@ class UsersEntry(Part):
         description="Directory of the server below which its files are made.",
     )
     port: int = Field(default=2121, ge=1, le=65535, description="Port of the server that linewatt starts.")
-    passive_ports: f.Ports = Field(
+    passive_ports: fields.Ports = Field(
         default="20000-29999", validate_default=True, description="Its ports for data connections."
     )
     max_clients: int = Field(default=0, ge=0, description="Logins that it allows at once; 0: any number.")
@@ -192,7 +191,7 @@ class UsersEntry(Part):
         examples=["{use_sendfile: off}"],
         description="Options of vsftpd.conf(5) for it; what is left out is as docs/users.md says.",
     )
-    python: f.FilePath | None = Field(
+    python: fields.FilePath | None = Field(
         default=None,
         description="Python on the clients with linewatt[users], in place of what `linewatt prepare` made.",
     )

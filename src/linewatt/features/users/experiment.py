@@ -6,16 +6,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 
-from linewatt.campaign.campaign import PLACEMENT_FACTOR
-from linewatt.campaign.design import settings_of_design
-from linewatt.campaign.entries.networks import BARE_NETWORK
-from linewatt.campaign.entries.schema import CampaignFile, levels_of_factors
-from linewatt.campaign.factors import ZEROCOPY_FACTOR
+from linewatt.campaign import PLACEMENT_FACTOR, ZEROCOPY_FACTOR, settings_of_design
+from linewatt.campaign.entries import BARE_NETWORK, CampaignFile, levels_of_factors
 from linewatt.document import AboutKey, KeyPath
 from linewatt.errors import LinewattError
 from linewatt.features.users.entries import ServerEntry, UsersEntry, check_users, groups_of
 from linewatt.features.users.factors import PREFIX, SPREAD, START, USERS, value_of
-from linewatt.loads.registry import load_of_prefix
+from linewatt.loads import load_of_prefix
 
 _OF_TESTS = (
     *("tests", "pairs", "directions", "instances", "streams", "rate", "search", "zerocopy", "load"),

@@ -15,8 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from linewatt.campaign.design import Setting
-from linewatt.campaign.messages import suggest
+from linewatt.campaign import Setting, suggest
 from linewatt.errors import InvalidInput
 from linewatt.features.users.entries import GetEntry, PutEntry, UsersEntry
 from linewatt.features.users.model import OwnServer, Users

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from linewatt.findings.kinds import Kind, percent
-from linewatt.findings.limits import REACHED_RATE_RATIO
+from linewatt.findings import REACHED_RATE_RATIO, Kind, percent
 
 MANY_FAILED = 0.01
 """of the transfers: from here on throughput is that of whom the server let through"""

@@ -23,8 +23,7 @@ from linewatt.features.users.worker.job import Target, UsersJob, as_dict
 from linewatt.features.users.worker.locust_commands import KEEP_PRIVATE, worker_command
 from linewatt.features.users.worker.tally import WorkerReport
 from linewatt.foreign import contained
-from linewatt.hosts.base import Host, Process
-from linewatt.hosts.process import LONGER_THAN_ANY_RUN_S
+from linewatt.hosts import LONGER_THAN_ANY_RUN_S, Host, Process
 
 STOP_MARGIN_S = 5.0
 """how long after ``grace_s`` users that are stopped early may take to remove their files and log out"""

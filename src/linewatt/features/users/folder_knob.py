@@ -11,8 +11,7 @@ from __future__ import annotations
 import re
 
 from linewatt.errors import ChangeError, InvalidInput, ParseError
-from linewatt.tuning.base import Command
-from linewatt.tuning.commands import script_command
+from linewatt.tuning import Command, script_command
 
 KNOB = "users_folder"
 PRESENT, ABSENT = "present", "absent"

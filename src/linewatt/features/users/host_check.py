@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from linewatt.engine.readiness.asked import AskedHost
-from linewatt.engine.readiness.readiness import Check
+from linewatt.engine.readiness import AskedHost, Check
 from linewatt.errors import HostError, HostLacks, HostLost, WaitTimeout
 from linewatt.features.users import prepare
 from linewatt.features.users import vsftpd_ground as ground
 from linewatt.features.users.model import OwnServer, Users, users_in
 from linewatt.foreign import last_line
-from linewatt.hosts.base import Host
+from linewatt.hosts import Host
 
 LIMIT_S = 10.0
 

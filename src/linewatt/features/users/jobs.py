@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
-from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.plan import PlannedTrial
-from linewatt.engine.live.sensor_feed import SensorFeed
-from linewatt.engine.live.session import Session
-from linewatt.engine.undo.settings import Settings
+from linewatt.campaign import Campaign
+from linewatt.campaign.planning import PlannedTrial
+from linewatt.engine.live import SensorFeed, Session
+from linewatt.engine.undo import Settings
 from linewatt.errors import HostError
 from linewatt.features.users import prepare
 from linewatt.features.users.factors import applied
@@ -24,10 +23,9 @@ from linewatt.features.users.worker.decisions import seed_of_repetition
 from linewatt.features.users.worker.job import PutSize, UsersJob
 from linewatt.features.users.worker.url import parse_url
 from linewatt.foreign import contained, read_json
-from linewatt.hosts.addresses import is_ip
-from linewatt.hosts.base import Host
+from linewatt.hosts import Host, is_ip
 from linewatt.model import Family
-from linewatt.sensors.registry import SENSORS
+from linewatt.sensors import SENSORS
 
 ASK_LIMIT_S = 10.0
 COUNTERS = ("netcounters", "qdisc")

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from linewatt.engine.live.session import Session
-from linewatt.engine.undo.settings import Settings
+from linewatt.engine.live import Session
+from linewatt.engine.undo import Settings
 from linewatt.features.users import jobs
 from linewatt.features.users.fleet import Fleet
 from linewatt.features.users.model import Users

@@ -17,9 +17,15 @@ import linewatt
 from linewatt.errors import HostError, InvalidInput, ParseError
 from linewatt.features.users.worker.locust_commands import master_command
 from linewatt.foreign import last_line, read_json
-from linewatt.hosts.base import Ended, HostSpec, Line, Process
-from linewatt.hosts.connect import connect_to_host
-from linewatt.hosts.process import LONGER_THAN_ANY_RUN_S, within_limit
+from linewatt.hosts import (
+    LONGER_THAN_ANY_RUN_S,
+    Ended,
+    HostSpec,
+    Line,
+    Process,
+    connect_to_host,
+    within_limit,
+)
 
 START_LIMIT_S = 60.0
 """Locust's own start is a second of CPU time, on a busy machine many"""

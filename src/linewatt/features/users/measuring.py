@@ -8,22 +8,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from linewatt.analysis.cases.totals import whole_sum
-from linewatt.analysis.statistics import shapes
-from linewatt.analysis.statistics.steadiness import standard_error
-from linewatt.engine.live.feed import Reading
-from linewatt.engine.live.trial_run import TrialRun, UsersReport
-from linewatt.engine.measuring.checks.steadiness import flag_of_shape
-from linewatt.engine.measuring.cut import Cut, Setup
-from linewatt.engine.measuring.measure import trial_of
-from linewatt.engine.measuring.window import COVERAGE_NEEDED, overlap_s
+from linewatt.analysis.cases import whole_sum
+from linewatt.analysis.statistics import shapes, standard_error
+from linewatt.engine.live import Reading, TrialRun, UsersReport
+from linewatt.engine.measuring import COVERAGE_NEEDED, Cut, Setup, flag_of_shape, overlap_s, trial_of
 from linewatt.errors import ParseError
 from linewatt.features.users.findings import CHANCE, KEPT_OUT, MANY_FAILED
 from linewatt.features.users.worker.decisions import RETRY_LAST_S
-from linewatt.findings.limits import FULL_RATIO, REACHED_RATE_RATIO
-from linewatt.hosts.base import HostSpec
+from linewatt.findings import FULL_RATIO, REACHED_RATE_RATIO
+from linewatt.hosts import HostSpec
 from linewatt.model import Channel, Flag, Sample, Trial, Window
-from linewatt.store.samples import Series
+from linewatt.store import Series
 
 SOURCE = "users"
 

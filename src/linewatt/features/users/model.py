@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from linewatt.campaign.campaign import Campaign
+from linewatt.campaign import Campaign
 from linewatt.declare import SELDOM
 from linewatt.features.users.worker.job import Behaviour, lognormal_sizes
 

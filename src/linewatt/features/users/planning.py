@@ -7,9 +7,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import ClassVar
 
-from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.design import Setting
-from linewatt.campaign.entries.schema import CampaignFile
+from linewatt.campaign import Campaign, Setting
+from linewatt.campaign.entries import CampaignFile
 from linewatt.errors import InvalidInput
 from linewatt.features.users import factors
 from linewatt.features.users.factors import ARRIVAL_RATE, THINK, value_of

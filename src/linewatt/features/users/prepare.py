@@ -31,8 +31,7 @@ from linewatt.features.users.prepare_parcel import (
 )
 from linewatt.features.users.prepare_scripts import Found, Python
 from linewatt.foreign import contained, last_line
-from linewatt.hosts.base import Ended, Host, HostSpec, Process
-from linewatt.hosts.connect import connect_to_host
+from linewatt.hosts import Ended, Host, HostSpec, Process, connect_to_host
 
 AT_ONCE = 8
 """hosts that are prepared at once, and channels that are opened"""

@@ -10,8 +10,8 @@ from typing import Any
 
 import typer
 
-from linewatt.campaign.reading.file import load_campaign
-from linewatt.cli.output import print_json, put, say
+from linewatt.campaign.reading import load_campaign
+from linewatt.cli import print_json, put, say
 from linewatt.errors import InvalidInput
 from linewatt.features.users import prepare as engine
 from linewatt.features.users.model import users_in

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from linewatt.cli.options import File, Hosts
+from linewatt.cli import File, Hosts
 
 
 def prepare_command(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from linewatt.errors import HostError
 from linewatt.foreign import last_line
-from linewatt.hosts.base import Completed
+from linewatt.hosts import Completed
 
 LOCK = "users.lock"
 PYTHONS = ("python3.14", "python3.13", "python3.12", "python3.11", "python3")

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from linewatt.campaign.campaign import Campaign
-from linewatt.engine.live.secrets import password_from_environment, password_from_file
+from linewatt.campaign import Campaign
+from linewatt.engine.live import password_from_environment, password_from_file
 from linewatt.features.users.model import OtherServer, users_in
 
 _WHERE = "users.server"

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from linewatt.campaign.campaign import Campaign
-from linewatt.engine.live.session import Session
-from linewatt.engine.undo.settings import Settings
+from linewatt.campaign import Campaign
+from linewatt.engine.live import Session
+from linewatt.engine.undo import Settings
 from linewatt.errors import HostError, ParseError
 from linewatt.features.users.jobs import counter_feeds
 from linewatt.features.users.load import UsersLoad
@@ -20,9 +20,9 @@ from linewatt.features.users.server_password import server_password
 from linewatt.features.users.totals import UserTotals
 from linewatt.features.users.vsftpd import Say, VsftpdServer
 from linewatt.features.users.worker.tally import WorkerReport
-from linewatt.hosts.clock import now_s
+from linewatt.hosts import now_s
 from linewatt.model import Family
-from linewatt.store.samples import Series
+from linewatt.store import Series
 
 
 def users_of_soak(

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from linewatt.features.users.worker.tally import Tally, WorkerReport
-from linewatt.hosts.clock import Offset
+from linewatt.hosts import Offset
 from linewatt.model import Channel, ChannelKind, Sample
-from linewatt.store.samples import Series
+from linewatt.store import Series
 
 USERS = "users"
 POINTS = (50, 99)

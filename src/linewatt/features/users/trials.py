@@ -8,22 +8,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
 
-from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.plan import PlannedTrial
+from linewatt.campaign import Campaign
+from linewatt.campaign.planning import PlannedTrial
 from linewatt.engine import events
-from linewatt.engine.live.session import Session
-from linewatt.engine.live.trial import LoadTime
-from linewatt.engine.live.trial_run import TrialRun, UsersReport
-from linewatt.engine.undo.knobs import ALL_KNOBS
-from linewatt.engine.undo.settings import Settings
+from linewatt.engine.live import LoadTime, Session, TrialRun, UsersReport
+from linewatt.engine.undo import ALL_KNOBS, Settings
 from linewatt.errors import HostError, LinewattError
 from linewatt.features.users import jobs as work
 from linewatt.features.users.load import UsersLoad
 from linewatt.features.users.master_process import check_installed
 from linewatt.features.users.model import users_in
 from linewatt.features.users.worker.tally import WorkerReport
-from linewatt.hosts.clock import Offset, now_s
-from linewatt.hosts.journal.journal import Journal
+from linewatt.hosts import Offset, now_s
+from linewatt.hosts.journal import Journal
 from linewatt.model import Case
 
 REPORT_S = 1.0

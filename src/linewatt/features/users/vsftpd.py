@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
 
-from linewatt.engine.undo.settings import Settings
+from linewatt.engine.undo import Settings
 from linewatt.errors import HostError, InvalidInput, LinewattError, ParseError
 from linewatt.features.users import vsftpd_ground as ground
 from linewatt.features.users.folder_knob import CONFIGURATION, KNOB, PREFIX, PRESENT
@@ -27,9 +27,8 @@ from linewatt.features.users.worker import content
 from linewatt.features.users.worker.base import RemoteFile
 from linewatt.features.users.worker.job import Target
 from linewatt.features.users.worker.server_vsftpd import GET_FOLDER, PUT_FOLDER, USER, Vsftpd, configuration
-from linewatt.hosts.base import Completed, Ended, Host, Process
-from linewatt.hosts.process import LONGER_THAN_ANY_RUN_S
-from linewatt.tuning.base import Change
+from linewatt.hosts import LONGER_THAN_ANY_RUN_S, Completed, Ended, Host, Process
+from linewatt.tuning import Change
 
 START_LIMIT_S = 10.0
 STOP_LIMIT_S = 15.0

@@ -11,8 +11,7 @@ from linewatt.errors import HostError, HostLacks, ParseError
 from linewatt.features.users.folder_knob import SERVER_PROCESSES
 from linewatt.features.users.worker.server_vsftpd import LogTotals
 from linewatt.foreign import contained, one_line
-from linewatt.hosts.base import Completed, Host
-from linewatt.hosts.clock import now_s
+from linewatt.hosts import Completed, Host, now_s
 
 LOG_AHEAD_BYTES = 4 * 1024 * 1024
 """of the disk, kept free for the log between two readings: some 30,000 transfers"""

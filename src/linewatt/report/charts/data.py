@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from linewatt.analysis.metrics.unit import GBPS, MBPS, Unit
-from linewatt.analysis.statistics.stats import Estimate
+from linewatt.analysis.metrics import GBPS, MBPS, Unit
+from linewatt.analysis.statistics import Estimate
 from linewatt.model import Case, Role, Trial
 from linewatt.report.series import Series
 from linewatt.units import BPS_PER_GBPS

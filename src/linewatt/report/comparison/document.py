@@ -7,12 +7,18 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from linewatt.analysis.cases.summary import FlagCount
-from linewatt.analysis.comparison.compare import Comparison, Finding, Pair
-from linewatt.analysis.comparison.differences import Difference
-from linewatt.analysis.comparison.matching import Match
-from linewatt.analysis.comparison.rows import Outcome, Row
-from linewatt.analysis.comparison.side import Side, SingleRun
+from linewatt.analysis.comparison import (
+    Comparison,
+    Difference,
+    Finding,
+    Match,
+    Outcome,
+    Pair,
+    Row,
+    Side,
+    SingleRun,
+)
+from linewatt.analysis.flags import FlagCount
 from linewatt.declare import (
     COUNT,
     FLAT,

@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from linewatt.analysis.comparison.compare import Comparison, Finding
-from linewatt.analysis.comparison.rows import Row
+from linewatt.analysis.comparison import Comparison, Finding, Row
 from linewatt.foreign import one_line
 from linewatt.report.columns import change_figures, response_words
 from linewatt.report.comparison.remarks import difference_lines, heading, lab_words, side_names

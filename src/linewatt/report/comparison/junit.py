@@ -12,7 +12,7 @@ import re
 import xml.etree.ElementTree as ET  # writes, and reads nothing
 from collections.abc import Sequence
 
-from linewatt.analysis.comparison.compare import Comparison, Finding, responses_asked_for
+from linewatt.analysis.comparison import Comparison, Finding, responses_asked_for
 from linewatt.foreign import one_line
 from linewatt.report.comparison.remarks import difference_lines, heading, lab_words, names_of_cases
 from linewatt.report.comparison.tables import Line, ResponseTable, tables

@@ -8,9 +8,16 @@ from collections.abc import Iterator, Sequence
 from jinja2 import Environment
 
 from linewatt import __version__
-from linewatt.analysis.comparison.compare import Comparison, Finding, compare_sides, exit_finding
-from linewatt.analysis.comparison.matching import Matching, Side
-from linewatt.analysis.comparison.rows import METRICS_OF_ROWS, Options
+from linewatt.analysis.comparison import (
+    METRICS_OF_ROWS,
+    Comparison,
+    Finding,
+    Matching,
+    Options,
+    Side,
+    compare_sides,
+    exit_finding,
+)
 from linewatt.report.charts import forest, specs
 from linewatt.report.charts.data import Row
 from linewatt.report.charts.figure import DrawnFigure, Figure, draw_figures

@@ -6,12 +6,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from linewatt.analysis.comparison.compare import Comparison
-from linewatt.analysis.comparison.differences import Difference
-from linewatt.analysis.comparison.matching import Match
-from linewatt.analysis.comparison.side import Side, Task
-from linewatt.analysis.comparison.single_runs import advice_on_single_runs
-from linewatt.analysis.comparison.verdicts import response_amount
+from linewatt.analysis.comparison import (
+    Comparison,
+    Difference,
+    Match,
+    Side,
+    Task,
+    advice_on_single_runs,
+    response_amount,
+)
 from linewatt.model import Case
 from linewatt.records import Host
 from linewatt.report.printing.export import when

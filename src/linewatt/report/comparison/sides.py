@@ -10,14 +10,11 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from linewatt.analysis.comparison.case_runs import CaseRuns, runs_by_case
-from linewatt.analysis.comparison.differences import digest_of_side
-from linewatt.analysis.comparison.side import Side
+from linewatt.analysis.comparison import CaseRuns, Side, digest_of_side, runs_by_case
 from linewatt.errors import StoreError
 from linewatt.records import Campaign
 from linewatt.report.kinds import result_kind
-from linewatt.store.cache import remembered_of_result
-from linewatt.store.read import Result, load_manifest, load_result
+from linewatt.store import Result, load_manifest, load_result, remembered_of_result
 
 
 @dataclass(frozen=True, slots=True)

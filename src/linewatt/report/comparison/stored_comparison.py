@@ -7,25 +7,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from linewatt.analysis.comparison.compare import Comparison
-from linewatt.analysis.comparison.compare import compare_sides as compare_sides
-from linewatt.analysis.comparison.matching import (
+from linewatt.analysis.comparison import (
+    Comparison,
     Matching,
+    Options,
+    RunKind,
     Side,
     known_properties,
     level_meant,
     levels_of,
+    match_hosts,
     match_levels,
+    match_tasks,
     match_two,
 )
-from linewatt.analysis.comparison.rows import Options
-from linewatt.analysis.comparison.side import RunKind
-from linewatt.analysis.comparison.single_runs import match_tasks
-from linewatt.analysis.comparison.two_hosts import match_hosts
+from linewatt.analysis.comparison import compare_sides as compare_sides
 from linewatt.errors import InvalidInput
 from linewatt.report.comparison.sides import Kept, side_of
 from linewatt.report.kinds import KindComparison, result_kind, run_kinds
-from linewatt.store.read import load_manifest
+from linewatt.store import load_manifest
 
 Loaded = Sequence[Sequence[tuple[Path, Kept]]]
 """the results of one side or two"""

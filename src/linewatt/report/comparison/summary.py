@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from linewatt.analysis.comparison.compare import Comparison, Finding
+from linewatt.analysis.comparison import Comparison, Finding
 from linewatt.report.comparison.first_screen import first_screen_of_comparison
 from linewatt.report.comparison.remarks import factor_words, lists
 from linewatt.report.comparison.tables import tables

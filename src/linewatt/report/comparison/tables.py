@@ -6,15 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from linewatt.analysis.cases.summary import FlagCount
-from linewatt.analysis.comparison.compare import Comparison, Pair
-from linewatt.analysis.comparison.matching import Match
-from linewatt.analysis.comparison.rows import Row
-from linewatt.analysis.comparison.verdicts import signed_change, unit_of_change
-from linewatt.analysis.metrics.metric import Response
-from linewatt.analysis.metrics.unit import Unit
-from linewatt.analysis.power.totals import SCOPE_WORDS
-from linewatt.analysis.statistics.stats import Estimate
+from linewatt.analysis.comparison import Comparison, Match, Pair, Row, signed_change, unit_of_change
+from linewatt.analysis.flags import FlagCount
+from linewatt.analysis.metrics import Response, Unit
+from linewatt.analysis.power import SCOPE_WORDS
+from linewatt.analysis.statistics import Estimate
 from linewatt.model import Case
 from linewatt.report.columns import cell_of
 from linewatt.report.comparison.remarks import case_names, level_words, side_names

@@ -6,7 +6,7 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from linewatt.analysis.comparison.compare import Comparison, Finding
+from linewatt.analysis.comparison import Comparison, Finding
 from linewatt.foreign import one_line
 from linewatt.report.comparison.remarks import factor_words, heading, lab_words, lists
 from linewatt.report.comparison.tables import tables

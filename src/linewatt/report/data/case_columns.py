@@ -6,8 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from linewatt.analysis.metrics.metric import CaseMetric
-from linewatt.analysis.metrics.of_power import POWER_METRICS, PowerMetric, power_title
+from linewatt.analysis.metrics import POWER_METRICS, CaseMetric, PowerMetric, power_title
 from linewatt.model import ENDS, Role
 from linewatt.report.columns import COLUMNS, MORE_COLUMNS, ROLES, SHARES, power_reasons
 from linewatt.report.data.column import Column, mean_columns

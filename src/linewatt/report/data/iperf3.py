@@ -15,15 +15,13 @@ from statistics import fmean
 from typing import Any
 
 from linewatt.errors import ParseError, StoreError
-from linewatt.loads.iperf3 import LOAD
-from linewatt.loads.iperf3.parser import json_after_warnings
+from linewatt.loads import LOADS, json_after_warnings
 from linewatt.model import Trial, Window, is_request_response, is_tcp
 from linewatt.sizes import datagram_bytes
-from linewatt.store import raw
-from linewatt.store.read import Result
-from linewatt.store.write import RAW_FOLDER, trial_dir
+from linewatt.store import RAW_FOLDER, Result, raw_texts, trial_dir
 
 SCHEMA_VERSION = 1
+_IPERF3 = LOADS["iperf3"]
 _ADDED = ("bytes", "bits_per_second", "retransmits", "packets", "lost_packets", "out_of_order")
 _LARGEST = ("end", "seconds")
 _ALIKE = ("omitted", "sender")
@@ -36,7 +34,7 @@ def why_no_iperf3_document(trial: Trial) -> str | None:
     if trial.status != "done":
         return "failed"
     case = trial.case
-    if case.of_users or is_request_response(case.test) or case.load not in (None, LOAD.name):
+    if case.of_users or is_request_response(case.test) or case.load not in (None, _IPERF3.name):
         return "no load of iperf3"
     if trial.window is None or trial.throughput_bps is None:
         return "no throughput"
@@ -74,11 +72,11 @@ def _about(result: Result, trial: Trial, source: str, note: str) -> dict[str, An
 
 def _clients(result: Result, trial: Trial) -> list[dict[str, Any]]:
     """What the clients of its instances wrote; nothing unless all of it is there. Raises StoreError."""
-    files = raw.raw_texts(trial_dir(result.path, trial.number) / RAW_FOLDER)
+    files = raw_texts(trial_dir(result.path, trial.number) / RAW_FOLDER)
     documents = []
     for instance in range(trial.case.processes):
         client = trial.case.pair_of(instance).client
-        name = f"{client}/{LOAD.name}-client-{instance}.{LOAD.suffix}"
+        name = f"{client}/{_IPERF3.name}-client-{instance}.{_IPERF3.suffix}"
         if name not in files:
             return []
         try:

@@ -12,12 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from linewatt.analysis.cases.summary import CaseSummary
-from linewatt.analysis.metrics.metric import CaseMetric
-from linewatt.analysis.metrics.of_power import POWER_METRICS, power_title
-from linewatt.analysis.metrics.of_trial import METRICS
-from linewatt.analysis.power.summary import EndPower
-from linewatt.analysis.statistics.stats import Estimate
+from linewatt.analysis.cases import CaseSummary
+from linewatt.analysis.metrics import METRICS, POWER_METRICS, CaseMetric, power_title
+from linewatt.analysis.power import EndPower
+from linewatt.analysis.statistics import Estimate
 from linewatt.errors import InvalidInput
 from linewatt.findings import Figure
 from linewatt.model import ENDS, Case, Role
@@ -26,7 +24,7 @@ from linewatt.report.kinds import result_kind
 from linewatt.report.series import setting_text
 from linewatt.report.trials.digest import Digest, digest_of
 from linewatt.report.trials.searches.searches import certain, goal_name
-from linewatt.store.read import Result
+from linewatt.store import Result
 
 PREFIX = "linewatt_"
 _UNITS = (

@@ -12,7 +12,7 @@ from linewatt.report.data import database
 from linewatt.report.data.column import VIEWS_SCHEMA_VERSION
 from linewatt.report.data.views import VIEWS, Source
 from linewatt.report.kinds import result_kind
-from linewatt.store.read import Result
+from linewatt.store import Result
 
 
 def parquet_table(result: Result, *, trials: bool = False) -> bytes:

@@ -22,7 +22,7 @@ from linewatt.report.data import database
 from linewatt.report.data.column import Cell
 from linewatt.report.data.samples import FILE, sample_files, view_of
 from linewatt.report.data.views import VIEWS, Rows, Source, View
-from linewatt.store.read import Damaged, read_each
+from linewatt.store import Damaged, read_each
 
 T = TypeVar("T")
 _AGAIN_S = 0.1

@@ -6,15 +6,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from linewatt.analysis.findings import Findings
-from linewatt.analysis.metrics.of_power import MBPS_PER_W
+from linewatt.analysis import Findings
+from linewatt.analysis.metrics import MBPS_PER_W
 from linewatt.core.feature import further_trials
 from linewatt.report.data.case_columns import RESULT
 from linewatt.report.data.column import Column
 from linewatt.report.kinds import result_kind
 from linewatt.report.listing import Best, listed
 from linewatt.report.trials.digest import Digest
-from linewatt.store.read import Result
+from linewatt.store import Result
 
 _BEST = "best_reason"
 _PER_WATT = "best_per_watt_reason"

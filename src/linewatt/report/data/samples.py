@@ -15,7 +15,7 @@ from typing import Any
 from linewatt.errors import StoreError
 from linewatt.report.data import database
 from linewatt.report.data.views import View
-from linewatt.store.read import trial_dirs
+from linewatt.store import trial_dirs
 
 FILE = "samples.parquet"
 _PATTERN = frozenset("*?[")

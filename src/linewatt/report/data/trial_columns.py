@@ -7,14 +7,14 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from linewatt.analysis.cases.flows import with_flows
-from linewatt.analysis.power import totals
+from linewatt.analysis.cases import with_flows
+from linewatt.analysis.power import Total, power_of_cpus, power_of_system
 from linewatt.model import ENDS, CpuShares, EndResult, Role, Trial
 from linewatt.report.columns import SHARES
 from linewatt.report.data.case_columns import PARAMETERS, RESULT
 from linewatt.report.data.column import Column
 from linewatt.report.trials.digest import trial_rows
-from linewatt.store.read import Result
+from linewatt.store import Result
 
 _PROVENANCE = "`measured`, `corrected`, `datasheet`, `estimate`, `simulated`"
 _FAILED = "reason"
@@ -184,8 +184,8 @@ def _shares(name: str, shares: CpuShares | None) -> Mapping[str, Any]:
 def _power(end: EndResult, reasons: dict[str, str]) -> Mapping[str, Any]:
     """Both totals; why there is none goes into ``reasons``."""
     row: dict[str, Any] = {}
-    system, cpu = totals.power_of_system(end.power), totals.power_of_cpus(end.power)
-    if isinstance(system, totals.Total):
+    system, cpu = power_of_system(end.power), power_of_cpus(end.power)
+    if isinstance(system, Total):
         row |= {
             "system_scope": system.scope,
             "system_w": system.power_w,
@@ -197,7 +197,7 @@ def _power(end: EndResult, reasons: dict[str, str]) -> Mapping[str, Any]:
         }
     else:
         reasons["system_w"] = system.reason
-    if isinstance(cpu, totals.Total):
+    if isinstance(cpu, Total):
         row |= {"cpu_scope": cpu.scope, "cpu_w": cpu.power_w, "cpu_w_provenance": cpu.provenance}
     else:
         reasons["cpu_w"] = cpu.reason

@@ -26,8 +26,7 @@ from linewatt.report.data.result_columns import (
 from linewatt.report.data.trial_columns import end_columns, rows_of_ends, rows_of_trials, trial_columns
 from linewatt.report.kinds import result_kind
 from linewatt.report.trials.digest import Digest, digest_of
-from linewatt.store.cache import remembered_of_result
-from linewatt.store.read import Result, load_result
+from linewatt.store import Result, load_result, remembered_of_result
 
 Rows = list[list[Cell]]
 

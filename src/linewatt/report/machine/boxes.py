@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeVar
 
-from linewatt.hosts.facts.cpulist import format_cpulist
+from linewatt.hosts.facts import format_cpulist
 from linewatt.missing import value_or_none
-from linewatt.placement.topology import Cpu, Topology
+from linewatt.placement import Cpu, Topology
 from linewatt.report.series import plural
 from linewatt.report.trials.settings.placements import Placed
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from linewatt.hosts.limits import LIMIT_NAMES
+from linewatt.hosts import LIMIT_NAMES
 from linewatt.records import Connection
 
 TITLE = "Slow hosts"

@@ -8,12 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from linewatt.analysis.comparison.differences import CONNECTION, HIDDEN, IDENTITY, is_secret, leaves_of
+from linewatt.analysis.comparison import CONNECTION, HIDDEN, IDENTITY, is_secret, leaves_of
 from linewatt.errors import InvalidInput
-from linewatt.hosts.facts.cores import CORE_WORDS as CORE_WORDS
-from linewatt.hosts.facts.cores import CoreKind, core_is
-from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
-from linewatt.hosts.facts.read import NOT_KNOWN, Facts
+from linewatt.hosts.facts import CORE_WORDS as CORE_WORDS
+from linewatt.hosts.facts import NOT_KNOWN, CoreKind, Facts, core_is, format_cpulist, parse_cpulist
 from linewatt.records import Connection, Host, Idle, IdleHost
 from linewatt.report.machine.connections import connection_text
 from linewatt.report.section import Section

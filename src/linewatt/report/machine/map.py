@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from linewatt.errors import InvalidInput
-from linewatt.hosts.facts.read import Facts, further_nics
-from linewatt.placement.sysfs import topology_of_facts
-from linewatt.placement.topology import Topology
+from linewatt.hosts.facts import Facts, further_nics
+from linewatt.placement import Topology, topology_of_facts
 from linewatt.records import Host, PlaceLine
 from linewatt.report.machine.boxes import CpuCell, Mark, NodeBox, boxes, legend
 from linewatt.report.series import plural

@@ -10,16 +10,15 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final, Literal
 
-from linewatt.analysis.comparison.verdicts import Kind, Verdict
-from linewatt.analysis.metrics.metric import Response
-from linewatt.analysis.metrics.unit import unscaled
-from linewatt.analysis.statistics.stats import Estimate
+from linewatt.analysis.comparison import Kind, Verdict
+from linewatt.analysis.metrics import Response, unscaled
+from linewatt.analysis.statistics import Estimate
 from linewatt.declare import SELDOM, Keys, keys_of, said
 from linewatt.foreign import shown
 from linewatt.json_document import document_of, of_class
 from linewatt.model import Case, Direction, Family, Flag, Shape
 from linewatt.records import Count
-from linewatt.store.read import Result
+from linewatt.store import Result
 from linewatt.units import when as when
 
 SCHEMA_VERSION: Final = 1

@@ -16,7 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from linewatt import __version__, durable
-from linewatt.analysis.findings import counted_by_rank
+from linewatt.analysis import counted_by_rank
 from linewatt.errors import StoreError
 from linewatt.records import Host
 from linewatt.report.campaign_text import campaign_text, campaign_title
@@ -33,7 +33,7 @@ from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.repeats import repeats_lines
 from linewatt.report.trials.sections import page_sections
 from linewatt.report.trials.settings.levels import where
-from linewatt.store.read import Result
+from linewatt.store import Result
 from linewatt.units import MISSING, number_ranges, unbroken
 
 _HERE = Path(__file__).parents[1]

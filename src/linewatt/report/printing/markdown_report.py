@@ -17,7 +17,7 @@ from linewatt.report.trials.answer.first_screen import first_screen_of_trials
 from linewatt.report.trials.caveats import caveats
 from linewatt.report.trials.digest import Digest, digest_of
 from linewatt.report.trials.sections import page_sections
-from linewatt.store.read import Result
+from linewatt.store import Result
 
 
 def markdown_first_screen(result: Result) -> str | None:

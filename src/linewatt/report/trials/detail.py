@@ -13,11 +13,10 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from linewatt import units
-from linewatt.analysis.cases.detail import DetailBlock, detail_blocks
-from linewatt.analysis.cases.shares import CPU_SHARES, ShareSpread
-from linewatt.analysis.metrics.unit import Unit, unscaled
-from linewatt.analysis.power.totals import SCOPE_WORDS
-from linewatt.analysis.statistics.stats import Estimate
+from linewatt.analysis.cases import CPU_SHARES, DetailBlock, ShareSpread, detail_blocks
+from linewatt.analysis.metrics import Unit, unscaled
+from linewatt.analysis.power import SCOPE_WORDS
+from linewatt.analysis.statistics import Estimate
 from linewatt.declare import FLAT, PREFIXED
 from linewatt.json_document import document_of, fill
 from linewatt.model import ENDS, Case, Provenance, Role

@@ -10,17 +10,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from linewatt.analysis.cases.flows import with_flows
-from linewatt.analysis.cases.instance_search import InstanceSearch
-from linewatt.analysis.cases.load_levels import LevelCurve, level_curves
-from linewatt.analysis.cases.rate_search import Goal, RateSearch
-from linewatt.analysis.cases.search_flags import with_search_flags
-from linewatt.analysis.cases.summary import CaseSummary, summarise
-from linewatt.analysis.findings import Findings, Sighting, gather_findings
-from linewatt.analysis.flags.hosts import not_ready_flags
-from linewatt.analysis.flags.meters import meter_flags
-from linewatt.analysis.power import totals as power
-from linewatt.analysis.power.heat import Heat, end_of_host, heat_of, is_heat_known, why_no_heat
+from linewatt.analysis import Findings, Sighting, gather_findings
+from linewatt.analysis.cases import (
+    CaseSummary,
+    Goal,
+    InstanceSearch,
+    LevelCurve,
+    RateSearch,
+    level_curves,
+    summarise,
+    with_flows,
+    with_search_flags,
+)
+from linewatt.analysis.flags import meter_flags, not_ready_flags
+from linewatt.analysis.power import (
+    Heat,
+    Total,
+    end_of_host,
+    heat_of,
+    is_heat_known,
+    power_of_cpus,
+    power_of_system,
+    power_of_system_as_read,
+    why_no_heat,
+)
 from linewatt.core.feature import FurtherTrials, further_trials, result_keys
 from linewatt.core.third_party import load
 from linewatt.declare import FLAT
@@ -50,8 +63,7 @@ from linewatt.report.trials.settings.effects import as_document as effects_docum
 from linewatt.report.trials.settings.effects import experiment
 from linewatt.report.trials.settings.levels import NO_LEVEL, as_documents, level_keys
 from linewatt.report.trials.settings.scalability import export_case
-from linewatt.store.further import further_numbers
-from linewatt.store.read import Result
+from linewatt.store import Result, further_numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,21 +359,21 @@ def _watts(role: Role, end: EndResult | None) -> dict[str, Any]:
         row[f"{role}_{part}_scope"] = total.scope if total else None
         row[f"{role}_{part}_w"] = total.power_w if total else None
         row[f"{role}_{part}_w_provenance"] = total.provenance if total else None
-    if end is not None and (read := power.power_of_system_as_read(end.power)) is not None:
+    if end is not None and (read := power_of_system_as_read(end.power)) is not None:
         row[f"{role}_system_w_as_read"] = read.power_w
     return row
 
 
-def system_power(end: EndResult | None) -> power.Total | None:
+def system_power(end: EndResult | None) -> Total | None:
     """The system's power at one end of a trial; ``None`` when unknown."""
-    total = None if end is None else power.power_of_system(end.power)
-    return total if isinstance(total, power.Total) else None
+    total = None if end is None else power_of_system(end.power)
+    return total if isinstance(total, Total) else None
 
 
-def cpu_power(end: EndResult | None) -> power.Total | None:
+def cpu_power(end: EndResult | None) -> Total | None:
     """The CPUs' power at one end of a trial; ``None`` when unknown."""
-    total = None if end is None else power.power_of_cpus(end.power)
-    return total if isinstance(total, power.Total) else None
+    total = None if end is None else power_of_cpus(end.power)
+    return total if isinstance(total, Total) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from linewatt.analysis.metrics.cpu_shares import why_no_end
+from linewatt.analysis.metrics import why_no_end
 from linewatt.model import ENDS, EndResult, Role, Trial
 from linewatt.report.provenance import provenance_mark
 from linewatt.report.series import plural

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from linewatt.analysis.cases.detail import detail_blocks
-from linewatt.analysis.cases.flows import with_flows
+from linewatt.analysis.cases import detail_blocks, with_flows
 from linewatt.report.charts.data import runs_of
 from linewatt.report.charts.figure import draw_figures
 from linewatt.report.section import Section

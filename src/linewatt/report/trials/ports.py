@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
-from linewatt.analysis.cases.summary import CaseSummary
+from linewatt.analysis.cases import CaseSummary
 from linewatt.model import PortResult, Trial
 from linewatt.report.series import TestGroup
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table

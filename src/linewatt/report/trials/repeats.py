@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from linewatt.report.series import plural
-from linewatt.store.read import Result
+from linewatt.store import Result
 
 MOST_NAMED = 5
 

@@ -6,12 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from linewatt.analysis.cases.detail import DetailBlock
-from linewatt.analysis.cases.shares import ShareSpread
-from linewatt.analysis.cases.summary import CaseSummary
-from linewatt.analysis.metrics.of_trial import METRIC_BY_NAME
-from linewatt.analysis.metrics.unit import Unit
-from linewatt.analysis.statistics.stats import Estimate
+from linewatt.analysis.cases import CaseSummary, DetailBlock, ShareSpread
+from linewatt.analysis.metrics import METRIC_BY_NAME, Unit
+from linewatt.analysis.statistics import Estimate
 from linewatt.model import ENDS, Case, CpuShares, Role
 from linewatt.report.columns import SHARES, case_cell
 from linewatt.report.series import TestGroup

@@ -22,7 +22,7 @@ from linewatt.declare import (
     said,
     table,
 )
-from linewatt.hosts.facts.cores import CoreKind
+from linewatt.hosts.facts import CoreKind
 from linewatt.json_document import of_class
 from linewatt.model import Trial
 from linewatt.records import Repeats

@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from linewatt.analysis.cases.detail import DetailBlock, detail_blocks
-from linewatt.analysis.cases.flows import with_flows
+from linewatt.analysis.cases import DetailBlock, detail_blocks, with_flows
 from linewatt.core.feature import feature_functions
 from linewatt.report.charts.data import Runs, runs_of
 from linewatt.report.charts.figure import Figure, draw_figures

@@ -11,13 +11,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from linewatt.analysis.cases.matrix import Matrix
-from linewatt.analysis.cases.summary import CaseSummary, mean_bps
-from linewatt.analysis.comparison.case_runs import runs_by_case
-from linewatt.analysis.comparison.effects import GroupEffects, MainEffect, ResponseEffects, without_factors
-from linewatt.analysis.comparison.matching import Side, levels_of, match_levels
-from linewatt.analysis.metrics.metric import Response
-from linewatt.campaign.factors import is_of_clients_too
+from linewatt.analysis.cases import CaseSummary, Matrix, mean_bps
+from linewatt.analysis.comparison import (
+    GroupEffects,
+    MainEffect,
+    ResponseEffects,
+    Side,
+    levels_of,
+    match_levels,
+    runs_by_case,
+    without_factors,
+)
+from linewatt.analysis.metrics import Response
+from linewatt.campaign import is_of_clients_too
 from linewatt.findings import Figure
 from linewatt.foreign import one_line
 from linewatt.model import ENDS, Case, Role
@@ -42,7 +48,7 @@ from linewatt.report.trials.settings.matrix import PairCases, pair_cases
 from linewatt.units import first_of
 
 if TYPE_CHECKING:  # few answers compare networks
-    from linewatt.analysis.comparison.rows import Row as Compared
+    from linewatt.analysis.comparison import Row as Compared
 
 MOST_GRIDS = 2
 MOST_LEVELS = 4
@@ -248,8 +254,7 @@ def networks_subject(view: Digest) -> Subject | None:
     result, best = view.result, best_cases(view)
     if len({summary.case.network for summary in view.summaries}) < 2 or not best:
         return None
-    from linewatt.analysis.comparison.compare import compare_sides
-    from linewatt.analysis.comparison.rows import Options
+    from linewatt.analysis.comparison import Options, compare_sides
 
     cases = runs_by_case(result.trials)
     side = Side("A", result.id, result.manifest.asked, view.hosts, cases, result.created_s)

@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from linewatt.analysis.findings import counted_by_rank
+from linewatt.analysis import counted_by_rank
 from linewatt.findings import kind_of
 from linewatt.foreign import one_line
 from linewatt.model import Trial

@@ -23,7 +23,7 @@ from pydantic import AfterValidator, Field, model_validator
 from linewatt.document import Part
 from linewatt.errors import ParseError
 from linewatt.foreign import read_json
-from linewatt.hosts.addresses import check_address, is_loopback
+from linewatt.hosts import check_address, is_loopback
 from linewatt.model import Channel
 
 CALL_LIMIT_S = 5.0

@@ -22,7 +22,7 @@ from pydantic import AfterValidator, Field
 from linewatt.document import Part
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.foreign import read_json
-from linewatt.hosts.base import HostSpec
+from linewatt.hosts import HostSpec
 from linewatt.model import Channel
 from linewatt.sensors.base import LineSensor
 from linewatt.sensors.power.base import PowerConfig, ScopeName, as_configured, each_once

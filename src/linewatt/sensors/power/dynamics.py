@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from linewatt.findings.meters import FEWEST_SAMPLES, LATE_S, LEAST_SEEN_RATIO
+from linewatt.findings import FEWEST_SAMPLES, LATE_S, LEAST_SEEN_RATIO
 
 POLL_LIMITED = 1.6
 """A refresh that is not longer than this many readings cannot be told from one at every reading."""

@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from linewatt.errors import ParseError
-from linewatt.hosts.base import HostSpec
+from linewatt.hosts import HostSpec
 from linewatt.missing import Missing
 from linewatt.model import Channel
 from linewatt.sensors.base import PACED, LineSensor

@@ -31,7 +31,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from linewatt.errors import InvalidInput, ParseError
-from linewatt.hosts.base import HostSpec
+from linewatt.hosts import HostSpec
 from linewatt.model import Channel
 from linewatt.sensors.base import PACED, LineSensor
 from linewatt.sensors.power.base import PowerConfig, ScopeName, as_configured

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable
 
 from linewatt.errors import ChangeError, InvalidInput, ParseError
-from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
+from linewatt.hosts.facts import format_cpulist, parse_cpulist
 from linewatt.tuning.base import Command
 from linewatt.tuning.commands import script_command, whole_host
 from linewatt.tuning.cpu.percpu import format_values, parse_values

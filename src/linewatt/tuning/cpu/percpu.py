@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from linewatt.errors import InvalidInput, ParseError
-from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
+from linewatt.hosts.facts import format_cpulist, parse_cpulist
 
 
 def format_values(values: Mapping[int, str]) -> str:

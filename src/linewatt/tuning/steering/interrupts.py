@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from linewatt.errors import ChangeError, ParseError
-from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
+from linewatt.hosts.facts import format_cpulist, parse_cpulist
 from linewatt.tuning.base import Command
 from linewatt.tuning.commands import script_command, whole_host
 from linewatt.tuning.setting_text import parse_words

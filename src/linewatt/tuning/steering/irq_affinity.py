@@ -16,8 +16,7 @@ from __future__ import annotations
 import re
 
 from linewatt.errors import InvalidInput, ParseError
-from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
-from linewatt.hosts.facts.interrupts import names_of_queues, queue_numbers
+from linewatt.hosts.facts import format_cpulist, names_of_queues, parse_cpulist, queue_numbers
 from linewatt.tuning.base import Command
 from linewatt.tuning.commands import checked_interface, script_command
 from linewatt.tuning.setting_text import parse_words

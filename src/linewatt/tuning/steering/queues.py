@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
 from linewatt.errors import ParseError
-from linewatt.hosts.facts.cpulist import cpu_mask, format_cpulist, parse_cpulist
+from linewatt.hosts.facts import cpu_mask, format_cpulist, parse_cpulist
 from linewatt.tuning.base import Command
 from linewatt.tuning.commands import checked_interface, script_command
 

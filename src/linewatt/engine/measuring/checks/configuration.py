@@ -10,10 +10,9 @@ from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.readback import Difference, ReadBack
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.link import CARRIER, counted_between
-from linewatt.hosts.facts.parsers import PAUSE_FRAMES
-from linewatt.hosts.facts.read import BOND_PORTS, fact_of_port
+from linewatt.hosts.facts import BOND_PORTS, PAUSE_FRAMES, fact_of_port
 from linewatt.model import Flag, Window
-from linewatt.sensors.link import link_news
+from linewatt.sensors import link_news
 
 PAUSED, PAUSES = (f"nic.{name}" for name in PAUSE_FRAMES)
 COUNTS = (CARRIER, PAUSED, PAUSES)

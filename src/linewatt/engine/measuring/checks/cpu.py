@@ -11,13 +11,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
-from linewatt.analysis.limits.cpus import processes_on
-from linewatt.analysis.limits.limit_text import process_names, throttled_words, waited_words
-from linewatt.analysis.limits.quotas import quota_words, throttled_ratio
+from linewatt.analysis.limits import (
+    process_names,
+    processes_on,
+    quota_words,
+    throttled_ratio,
+    throttled_words,
+    waited_words,
+)
 from linewatt.engine.measuring.accounts import Account, account, load_by_cpus, load_cores, on_one_machine
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.ends import cpu_shares
-from linewatt.findings.cpu import (
+from linewatt.findings import (
     BUSY_IDLE_CORES,
     BUSY_IDLE_HOST,
     BUSY_IDLE_USED,
@@ -34,7 +39,7 @@ from linewatt.findings.cpu import (
     THROTTLED_RATIO,
     TICKS_HZ,
 )
-from linewatt.hosts.facts.cpulist import format_cpulist
+from linewatt.hosts.facts import format_cpulist
 from linewatt.missing import Missing
 from linewatt.model import CgroupThrottling, CpuShares, EndResult, Flag, OutsideLimits, SharedCpu
 from linewatt.units import format_percent

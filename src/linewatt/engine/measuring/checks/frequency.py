@@ -16,8 +16,8 @@ from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.ends import shares_of
 from linewatt.engine.measuring.window import COVERAGE_NEEDED, mean_over
-from linewatt.findings.cpu import FREQUENCY_DIFFERENCE, FREQUENCY_SDS, POWER_LIMIT_RATIO, SIBLING_BUSY
-from linewatt.hosts.facts.cpulist import format_cpulist
+from linewatt.findings import FREQUENCY_DIFFERENCE, FREQUENCY_SDS, POWER_LIMIT_RATIO, SIBLING_BUSY
+from linewatt.hosts.facts import format_cpulist
 from linewatt.model import EndResult, Flag, Window
 
 BUSY_IDLE_RATIO = 0.5

@@ -8,16 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import median
 
-from linewatt.analysis.limits.sockets import CONGESTION, SOCKET_LIMITS
+from linewatt.analysis.limits import CONGESTION, SOCKET_LIMITS
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.datagrams import SURE, Losses, Unsure, datagram_losses
 from linewatt.engine.measuring.window import EndRun
-from linewatt.findings.load import LOSS_SHOWN, SEGMENT_OFFLOADS
-from linewatt.loads.base import Load, version_text
+from linewatt.findings import LOSS_SHOWN, SEGMENT_OFFLOADS
+from linewatt.loads import Load, version_text
 from linewatt.model import Case, EndResult, Flag, InstanceResult
-from linewatt.sensors.counters import counter_delta
-from linewatt.sensors.drops import losses_of_host
+from linewatt.sensors import counter_delta, losses_of_host
 
 
 def check(seen: Seen) -> Iterator[Flag]:

@@ -8,14 +8,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 
-from linewatt.campaign.factors import load_options
+from linewatt.campaign import load_options
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.measuring.checks.load import is_lossy
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.window import EndRun
 from linewatt.errors import ParseError
-from linewatt.findings.network import (
+from linewatt.findings import (
     ANSWER_BYTES,
     DROPS_SHOWN_RATIO,
     FLOOR_BPS,
@@ -29,11 +29,10 @@ from linewatt.findings.network import (
     STRAY_PPS,
     USUAL_DROP_CAUSES,
 )
-from linewatt.hosts.facts.read import fact_of_port
+from linewatt.hosts.facts import fact_of_port
 from linewatt.model import Case, EndResult, Flag, InstanceResult, Role, is_request_response
-from linewatt.network.framing import FCS_BYTES, Framing, frame_sizes
-from linewatt.sensors.drops import Loss, losses_of_host
-from linewatt.sensors.netcounters import netcounters_time_s
+from linewatt.network import FCS_BYTES, Framing, frame_sizes
+from linewatt.sensors import Loss, losses_of_host, netcounters_time_s
 from linewatt.sizes import IP_BYTES, UDP_BYTES
 from linewatt.units import format_packets, format_rate
 

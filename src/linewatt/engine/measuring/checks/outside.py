@@ -5,15 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from linewatt.analysis.limits.limit_text import process_names
-from linewatt.analysis.limits.verdict import MEMORY_PRESSURE, PRESSURE_FILE
+from linewatt.analysis.limits import MEMORY_PRESSURE, PRESSURE_FILE, process_names
 from linewatt.engine.live.confinement import Cpuset, ProcessLimits, ResourceUse
 from linewatt.engine.live.readback import ReadBack, Thread
 from linewatt.engine.measuring.accounts import on_one_machine
 from linewatt.engine.measuring.cut import PlacedProcess, Seen
 from linewatt.engine.measuring.ends import cpu_shares
-from linewatt.findings.outside import NEAR_LIMIT_RATIO, OUTRANKED_CORES, WAITED_FOR_MEMORY
-from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
+from linewatt.findings import NEAR_LIMIT_RATIO, OUTRANKED_CORES, WAITED_FOR_MEMORY
+from linewatt.hosts.facts import format_cpulist, parse_cpulist
 from linewatt.model import EndResult, Flag, OtherProcess, SchedulingClass
 from linewatt.units import format_percent
 

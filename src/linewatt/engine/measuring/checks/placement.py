@@ -9,10 +9,10 @@ from typing import Literal
 from linewatt.engine.live.readback import ReadBack, Thread
 from linewatt.engine.measuring.cut import PlacedProcess, Seen
 from linewatt.engine.measuring.ends import cpu_shares
-from linewatt.findings.placement import ELSEWHERE_CORES, ELSEWHERE_RATIO
-from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
+from linewatt.findings import ELSEWHERE_CORES, ELSEWHERE_RATIO
+from linewatt.hosts.facts import format_cpulist, parse_cpulist
 from linewatt.model import CpuShares, Flag, InstanceResult
-from linewatt.tuning.setting_text import brief_target, settings_apart
+from linewatt.tuning import brief_target, settings_apart
 
 STEERING = ("irq_affinity", "rps_cpus", "xps_cpus")
 MOVED_ADVICE = "find out what moved it (taskset, a cgroup, numad); figures by role are of other CPUs"

@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise, permutations
 
-from linewatt.analysis.power.totals import SCOPE_WORDS, Total, power_of_cpus, total_of_scope
+from linewatt.analysis.power import SCOPE_WORDS, Total, power_of_cpus, total_of_scope
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.ends import cpu_shares
-from linewatt.findings.power import (
+from linewatt.findings import (
     ALIKE_CHANGES,
     ALIKE_RATIO,
     LEAST_HOST_W,

@@ -6,14 +6,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from linewatt.analysis.power.energy import STILL_RATIO, STILL_STEPS
+from linewatt.analysis.power import STILL_RATIO, STILL_STEPS
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.window_power import POWER_UNITS
-from linewatt.findings.meters import LONGER_WINDOW_ADVICE
-from linewatt.findings.power import BUSY_CORES, BUSY_RATIO, MIN_UPDATES, SCOPES_THAT_FOLLOW_THE_CPU
+from linewatt.findings import (
+    BUSY_CORES,
+    BUSY_RATIO,
+    LONGER_WINDOW_ADVICE,
+    MIN_UPDATES,
+    SCOPES_THAT_FOLLOW_THE_CPU,
+)
 from linewatt.model import EndResult, Flag, PowerResult, Window
-from linewatt.sensors.power.dynamics import TOO_SHORT_WORDS
+from linewatt.sensors.power import TOO_SHORT_WORDS
 
 EXPECTED_STEPS = 2.0
 """A sensor is called frozen only if its siblings say that it should have moved by more steps than this."""

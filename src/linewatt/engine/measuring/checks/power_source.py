@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
-from linewatt.analysis.power.totals import SCOPE_WORDS, Total, power_of_cpus, power_of_system, total_of_scope
+from linewatt.analysis.power import SCOPE_WORDS, Total, power_of_cpus, power_of_system, total_of_scope
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.cut import Seen
-from linewatt.findings.power import (
+from linewatt.findings import (
     CARRIES_W,
     CPU_FACTOR,
     MIN_UNEXPLAINED,
@@ -21,7 +21,7 @@ from linewatt.findings.power import (
 )
 from linewatt.model import EndResult, Flag, PowerResult, Window
 from linewatt.records import Supplies
-from linewatt.sensors.power.ipmi.names import scope_of_sensor
+from linewatt.sensors.power import scope_of_sensor
 
 RAPL = "RAPL"
 WHOLE = ("system", "wall", "psys")

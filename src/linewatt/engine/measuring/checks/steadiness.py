@@ -13,14 +13,13 @@ from dataclasses import replace
 from statistics import median
 from typing import NamedTuple
 
-from linewatt.analysis.statistics import shapes, steadiness
+from linewatt.analysis.statistics import FEWEST_INTERVALS, SeriesStep, Slope, shapes
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.feature_load import measuring_of
 from linewatt.engine.measuring.window import EndRun, total_rates
-from linewatt.findings.power import SCOPES_THAT_FOLLOW_THE_CPU
-from linewatt.findings.steadiness import LEAST_CHANGE_CORES, LEAST_METER_STEPS, WARM_UP_PART
-from linewatt.loads.base import SHORT_RATIO
+from linewatt.findings import LEAST_CHANGE_CORES, LEAST_METER_STEPS, SCOPES_THAT_FOLLOW_THE_CPU, WARM_UP_PART
+from linewatt.loads import SHORT_RATIO
 from linewatt.model import Case, EndResult, Flag, PowerResult, Window
 from linewatt.units import format_change, format_rate, format_significant
 
@@ -45,7 +44,7 @@ def check(seen: Seen) -> Iterator[Flag]:
         readings, cpus = seen.readings(end), seen.spec(end).cpus
         cpu_flags = cpu(end, readings, cpus, seen.window)
         yield from cpu_flags
-        if not cpu_flags and len(_cores(readings, cpus, seen.window)) >= steadiness.FEWEST_INTERVALS:
+        if not cpu_flags and len(_cores(readings, cpus, seen.window)) >= FEWEST_INTERVALS:
             yield from power(
                 end, readings, seen.window
             )  # else nobody knows whether what it follows is steady
@@ -76,7 +75,7 @@ def flag_of_shape(shape: shapes.SeriesShape | None, length: int, window: Window)
     shape_words = Words(format_rate, length, window)
     effect = shapes.effect_ratio(shape, length)
     match shape:
-        case steadiness.SeriesStep(at, before, after) if at <= WARM_UP_PART * length:
+        case SeriesStep(at, before, after) if at <= WARM_UP_PART * length:
             return [_warm_up(shape_words, at, before, after, effect)]
         case shapes.Lows(count, 0, _, low, others) if shape.together and count <= WARM_UP_PART * length:
             return [_warm_up(shape_words, count, low, others, effect)]
@@ -196,7 +195,7 @@ def _power(power_result: PowerResult, reading: Reading | None, window: Window) -
         power_result.scope.partition(":")[0] in SCOPES_THAT_FOLLOW_THE_CPU
         and power_result.provenance != "estimate"
     )
-    if reading is None or power_result.updates < steadiness.FEWEST_INTERVALS or not follows:
+    if reading is None or power_result.updates < FEWEST_INTERVALS or not follows:
         return None
     if power_result.channel not in reading.channels or reading.channels[power_result.channel].unit != "W":
         return None
@@ -222,7 +221,7 @@ def apart(readings: Sequence[tuple[float, float]], seconds: float) -> list[float
 def _rise(shape: shapes.SeriesShape) -> float:
     """By how much it rose, or was higher for a while; 0 of a wave."""
     match shape:
-        case steadiness.SeriesStep(_, first, last) | steadiness.Slope(first, last):
+        case SeriesStep(_, first, last) | Slope(first, last):
             return last - first
         case shapes.Segment(_, _, inside, outside) | shapes.Lows(_, _, _, inside, outside):
             return inside - outside
@@ -233,7 +232,7 @@ def _rise(shape: shapes.SeriesShape) -> float:
 def _extent(shape: shapes.SeriesShape) -> float:
     """How far apart the values are that the mean is of."""
     match shape:
-        case steadiness.SeriesStep(_, first, last) | steadiness.Slope(first, last):
+        case SeriesStep(_, first, last) | Slope(first, last):
             return abs(first - last)
         case shapes.Segment(_, _, first, last) | shapes.Lows(_, _, _, first, last):
             return abs(first - last)
@@ -256,9 +255,9 @@ class Words:
         value, seconds = self._value, self.seconds
         in_window = f"within the window of {self._window.seconds:g} s"
         match shape:
-            case steadiness.SeriesStep(at, first, last):
+            case SeriesStep(at, first, last):
                 return f"{_went(first, last)} at {seconds(at)}, {self._change(first, last)} {in_window}"
-            case steadiness.Slope(first, last):
+            case Slope(first, last):
                 return f"{_went(first, last)} steadily, {self._change(first, last)} {in_window}"
             case shapes.Segment(start, end, inside, outside):
                 went = _went(outside, inside)

@@ -9,16 +9,16 @@ from statistics import median
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.window import EndRun, overlap_s
-from linewatt.findings.window import (
+from linewatt.findings import (
     ARRIVAL_LATE_S,
     ASKING_S,
     CLOCK_UNCERTAINTY_S,
     EDGE_ERROR_RATIO,
     START_UNCERTAINTY_S,
 )
-from linewatt.hosts.clock import Offset
+from linewatt.hosts import Offset
 from linewatt.model import EndResult, Flag, Window
-from linewatt.sensors.mpstat import mpstat_time_s
+from linewatt.sensors import mpstat_time_s
 
 
 def check(seen: Seen) -> Iterator[Flag]:

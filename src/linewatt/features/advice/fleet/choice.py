@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from linewatt.analysis.power.totals import PROVENANCE_WEIGHT, SCOPE_WORDS
+from linewatt.analysis.power import PROVENANCE_WEIGHT, SCOPE_WORDS
 from linewatt.features.advice.fleet.points import OperatingPoint
 from linewatt.features.advice.fleet.question import Question
 from linewatt.features.advice.fleet.totals import Fleet, Totals

@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from linewatt.analysis.cases.series import power_rows
-from linewatt.analysis.cases.summary import CaseSummary
-from linewatt.analysis.findings import Findings
-from linewatt.analysis.power.outliers import power_outliers
-from linewatt.analysis.power.summary import EndPower
-from linewatt.analysis.statistics.stats import Estimate
+from linewatt.analysis import Findings
+from linewatt.analysis.cases import CaseSummary, power_rows
+from linewatt.analysis.power import EndPower, power_outliers
+from linewatt.analysis.statistics import Estimate
 from linewatt.delimited import is_figure
 from linewatt.findings import Figure, kind_of
 from linewatt.model import Provenance, Role, is_request_response

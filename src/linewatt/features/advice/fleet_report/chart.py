@@ -7,12 +7,8 @@ from collections.abc import Sequence
 
 from linewatt.features.advice.fleet.advice import FleetAdvice
 from linewatt.features.advice.fleet.points import OperatingPoint, Reading
-from linewatt.report.charts import specs
-from linewatt.report.charts.data import Row, largest_drawn
-from linewatt.report.charts.figure import Figure
-from linewatt.report.charts.specs import Spec
-from linewatt.report.provenance import provenance_words
-from linewatt.report.series import plural
+from linewatt.report import plural, provenance_words
+from linewatt.report.charts import Figure, Row, Spec, largest_drawn, specs
 from linewatt.units import format_significant, mbps_from_bps
 
 _SIZE_PX = (520, 320)

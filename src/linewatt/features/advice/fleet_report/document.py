@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from linewatt.analysis.statistics.stats import CONFIDENCE_LEVEL
+from linewatt.analysis.statistics import CONFIDENCE_LEVEL
 from linewatt.features.advice.fleet.advice import FleetAdvice
 from linewatt.features.advice.fleet.points import OperatingPoint, Reading
 from linewatt.features.advice.fleet.question import Question

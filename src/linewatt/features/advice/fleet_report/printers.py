@@ -24,10 +24,9 @@ from linewatt.features.advice.fleet_report.sentences import (
 from linewatt.features.advice.fleet_report.sources import FleetSource
 from linewatt.features.advice.fleet_report.tables import fleet_table
 from linewatt.foreign import one_line
-from linewatt.report.charts.figure import draw_figures
-from linewatt.report.printing.html import pages_of_files
-from linewatt.report.printing.text_table import render_table, titled
-from linewatt.report.section import Section, text_lines
+from linewatt.report import Section, text_lines
+from linewatt.report.charts import draw_figures
+from linewatt.report.printing import pages_of_files, render_table, titled
 
 _NEXT = "What to measure next"
 _SUPPLIES = "Power supplies"

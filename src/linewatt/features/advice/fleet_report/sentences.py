@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from linewatt.analysis.power.totals import SCOPE_WORDS, least_sure
+from linewatt.analysis.power import SCOPE_WORDS, least_sure
 from linewatt.features.advice.fleet.advice import FleetAdvice
 from linewatt.features.advice.fleet.choice import By, Sure
 from linewatt.features.advice.fleet.measure_next import Measurement
@@ -13,12 +13,11 @@ from linewatt.features.advice.fleet.question import HOURS_PER_YEAR, Question
 from linewatt.features.advice.fleet.totals import Fleet, Totals
 from linewatt.features.advice.fleet_report.sources import FleetSource
 from linewatt.features.advice.psu_report import lines
-from linewatt.findings.load import LOSS_SHOWN
+from linewatt.findings import LOSS_SHOWN
 from linewatt.missing import Missing
 from linewatt.model import Provenance
-from linewatt.report.provenance import provenance_mark
-from linewatt.report.provenance import provenance_words as sources
-from linewatt.report.series import plural
+from linewatt.report import plural, provenance_mark
+from linewatt.report import provenance_words as sources
 from linewatt.units import (
     format_given_rate,
     format_percent,

@@ -7,16 +7,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from linewatt.analysis.cases.summary import CaseSummary, summarise
-from linewatt.analysis.findings import Findings, gather_findings
+from linewatt.analysis import Findings, gather_findings
+from linewatt.analysis.cases import CaseSummary, summarise
 from linewatt.errors import InvalidInput
 from linewatt.features.advice.fleet.points import OperatingPoint, operating_points, why_no_point
 from linewatt.model import Role, Trial
 from linewatt.records import Supplies
-from linewatt.report.series import plural, series_of, test_and_factors
-from linewatt.report.trials.caveats import short_caveats
-from linewatt.report.trials.digest import digest_of
-from linewatt.store.read import Result
+from linewatt.report import plural, series_of, test_and_factors
+from linewatt.report.trials import digest_of, short_caveats
+from linewatt.store import Result
 from linewatt.units import first_of
 
 _MOST_NAMED = 8

@@ -5,16 +5,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from linewatt.analysis.metrics.of_power import MBPS_PER_W
-from linewatt.analysis.metrics.unit import GBPS, MBPS, MBPS_PER_CORE, Unit
-from linewatt.analysis.power.totals import SCOPE_WORDS
+from linewatt.analysis.metrics import GBPS, MBPS, MBPS_PER_CORE, MBPS_PER_W, Unit
+from linewatt.analysis.power import SCOPE_WORDS
 from linewatt.features.advice.fleet.advice import FleetAdvice
 from linewatt.features.advice.fleet.choice import worth
 from linewatt.features.advice.fleet.points import Reading
 from linewatt.features.advice.fleet.totals import Fleet, Totals
 from linewatt.features.advice.fleet_report.sentences import amount, energy_provenance, limits_of, remarks
-from linewatt.report.provenance import provenance_legend, provenance_mark, provenance_words
-from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, legend_notes
+from linewatt.report import (
+    Cell,
+    Head,
+    Lack,
+    Note,
+    Row,
+    RowGroup,
+    Table,
+    absences,
+    legend_notes,
+    provenance_legend,
+    provenance_mark,
+    provenance_words,
+)
 from linewatt.units import BPS_PER_GBPS, MISSING, format_change
 
 _LARGE = 10_000.0

@@ -10,28 +10,33 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from linewatt.engine.live.feed import Reading
-from linewatt.engine.measuring.checks import cpu, layout, load, plausibility, power, power_source, steadiness
-from linewatt.engine.measuring.checks.window import outside_s, standstill
-from linewatt.engine.measuring.cut import Seen
-from linewatt.engine.measuring.flags import Check
-from linewatt.engine.measuring.window import Counted, EndRun, count_in_window
+from linewatt.engine.live import Reading
+from linewatt.engine.measuring import (
+    Check,
+    Counted,
+    EndRun,
+    Seen,
+    checks,
+    count_in_window,
+    outside_s,
+    standstill,
+)
 from linewatt.features.importing.captures.pairing import OneTest
 from linewatt.features.importing.captures.placing import HostClock, Placed
-from linewatt.findings.window import EDGE_ERROR_RATIO
-from linewatt.loads.base import LoadEnd
+from linewatt.findings import EDGE_ERROR_RATIO
+from linewatt.loads import LoadEnd
 from linewatt.missing import Missing
 from linewatt.model import EndResult, Flag, InstanceResult, Role, Window
-from linewatt.sensors.mpstat import CPU_SHARE_SOURCES
+from linewatt.sensors import CPU_SHARE_SOURCES
 
 APPLY: tuple[Check, ...] = (
-    layout.check,
-    load.check,
-    steadiness.check,
-    cpu.check,
-    power.check,
-    plausibility.check,
-    power_source.check,
+    checks.layout.check,
+    checks.load.check,
+    checks.steadiness.check,
+    checks.cpu.check,
+    checks.power.check,
+    checks.plausibility.check,
+    checks.power_source.check,
 )
 """checks of trials that need no more than what is in the files"""
 SOMETIMES_SAID = {"MTU": "mtu", "offloads": "offloads", "the rate of the line": "speed_bps"}
@@ -142,7 +147,9 @@ def _loss(seen: Seen, received: Sequence[Counted]) -> Iterator[Flag]:
         )
         for at, end_count in enumerate(received)
     ]
-    yield from load.datagrams(seen.case, instances, seen.with_role("sender"), seen.with_role("receiver"))
+    yield from checks.load.datagrams(
+        seen.case, instances, seen.with_role("sender"), seen.with_role("receiver")
+    )
 
 
 def _receiver(seen: Seen, tests: Sequence[OneTest]) -> Iterator[Flag]:

@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from linewatt.engine.live.feed import Record
+from linewatt.engine.live import Record
 from linewatt.errors import FileRefused, ParseError
 from linewatt.features.importing.captures.folder import CaptureFile
 from linewatt.features.importing.captures.model import Found, Track
-from linewatt.hosts.facts.parsers import OFFLOADS
-from linewatt.loads.base import Asked, LoadEnd, LoadInterval, ToldEnd
+from linewatt.hosts.facts import OFFLOADS
+from linewatt.loads import Asked, LoadEnd, LoadInterval, ToldEnd
 from linewatt.missing import Missing
 from linewatt.model import Channel
-from linewatt.sensors.mpstat import WHOLE_HOST
+from linewatt.sensors import WHOLE_HOST
 
 NAME = "flent"
 LOAD = "netperf"

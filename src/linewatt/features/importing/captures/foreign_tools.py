@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from linewatt.features.importing.captures.folder import BEGINNING_BYTES
-from linewatt.loads.registry import LOADS
+from linewatt.loads import LOADS
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from linewatt.features.importing.captures.foreign_tools import name_of
 from linewatt.features.importing.captures.model import Found
 from linewatt.features.importing.captures.undated import dated, paired
 from linewatt.foreign import contained, one_line, read_each_json
-from linewatt.loads.registry import LOADS
+from linewatt.loads import LOADS
 
 _OF_JSON: tuple[Callable[[CaptureFile, tuple[Any, ...]], Found | None], ...] = (flent.find, sysstat.find_json)
 _OF_TEXT: tuple[Callable[[CaptureFile], Found | None], ...] = (

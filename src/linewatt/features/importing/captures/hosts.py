@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from linewatt.campaign.entries.fields import HOST_NAME
+from linewatt.campaign.entries import fields
 from linewatt.errors import InvalidInput
 from linewatt.features.importing.captures.model import Found
 from linewatt.foreign import one_line
@@ -132,7 +132,7 @@ def _refuse_unknown(captures: Iterable[Found], host_options: Mapping[str, str]) 
 def _host(capture: Found, host_options: Mapping[str, str], unnamed: str | None) -> str:
     name = host_options.get(capture.file.name) or capture.file.folder
     if name is not None:
-        if not re.fullmatch(HOST_NAME, name, re.ASCII):
+        if not re.fullmatch(fields.HOST_NAME, name, re.ASCII):
             raise InvalidInput(
                 f"{capture.file.name}: {one_line(name)!r} is no name of a host (letters, digits, dots, "
                 "underscores, dashes)"

@@ -15,14 +15,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from linewatt.engine.live.feed import Record
+from linewatt.engine.live import Record
 from linewatt.errors import ParseError
 from linewatt.features.importing.captures.folder import CaptureFile
 from linewatt.features.importing.captures.model import Found, Track
 from linewatt.features.importing.captures.stamps import stamp_line
 from linewatt.foreign import number
 from linewatt.model import Channel
-from linewatt.sensors.power.ipmi.names import DCMI, DCMI_SCOPE, scope_of_sensor, scopes_of_sensors
+from linewatt.sensors.power import DCMI, DCMI_SCOPE, scope_of_sensor, scopes_of_sensors
 
 NAME = "ipmitool"
 MOST_SENSORS = 1000

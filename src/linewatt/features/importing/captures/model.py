@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Literal
 
-from linewatt.engine.live.feed import Record
+from linewatt.engine.live import Record
 from linewatt.features.importing.captures.folder import CaptureFile
-from linewatt.loads.base import ToldEnd
+from linewatt.loads import ToldEnd
 from linewatt.model import Channel
 
 NOT_SAID = "not read from the imported files"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from linewatt.engine.live.feed import Record
+from linewatt.engine.live import Record
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.features.importing.captures import netperf_omni, netperf_text
 from linewatt.features.importing.captures.folder import CaptureFile
@@ -27,10 +27,10 @@ from linewatt.features.importing.captures.netperf_model import (
 )
 from linewatt.features.importing.captures.stamps import stamp_line
 from linewatt.foreign import contained, one_line
-from linewatt.loads.base import Asked, LoadEnd, LoadInterval, ToldEnd
+from linewatt.loads import Asked, LoadEnd, LoadInterval, ToldEnd
 from linewatt.missing import Missing
 from linewatt.model import Channel, TestName
-from linewatt.sensors.mpstat import WHOLE_HOST
+from linewatt.sensors import WHOLE_HOST
 from linewatt.sizes import udp_test
 
 SETUP_S = 0.5

@@ -10,8 +10,7 @@ from itertools import combinations, pairwise
 from linewatt.errors import FileRefused, InvalidInput
 from linewatt.features.importing.captures.hosts import LOOPBACK, Hosts, named
 from linewatt.features.importing.captures.model import Found
-from linewatt.loads.base import BOTH_WAYS, Asked, LoadEnd, ToldEnd
-from linewatt.loads.registry import DEFAULT_LOAD
+from linewatt.loads import BOTH_WAYS, DEFAULT_LOAD, Asked, LoadEnd, ToldEnd
 from linewatt.missing import Missing
 from linewatt.model import Case
 

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 
-from linewatt.engine.live.feed import Reading, Record
+from linewatt.engine.live import Reading, Record
 from linewatt.features.importing.captures import stamps
 from linewatt.features.importing.captures.model import Track
 from linewatt.features.importing.captures.options import Options
 from linewatt.features.importing.captures.pairing import OneTest
-from linewatt.hosts.clock import Offset
+from linewatt.hosts import Offset
 from linewatt.missing import Missing
 from linewatt.model import Window
 

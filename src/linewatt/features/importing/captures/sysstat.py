@@ -19,7 +19,7 @@ from statistics import fmean, median
 from typing import Any
 from unicodedata import decimal
 
-from linewatt.engine.live.feed import Record
+from linewatt.engine.live import Record
 from linewatt.errors import ParseError
 from linewatt.features.importing.captures import stamps
 from linewatt.features.importing.captures.folder import CaptureFile
@@ -27,7 +27,7 @@ from linewatt.features.importing.captures.model import Clock, Found, Track
 from linewatt.foreign import number, one_line, read_json
 from linewatt.missing import Missing, value_or_none
 from linewatt.model import Channel
-from linewatt.sensors.mpstat import MPSTAT_COLUMNS, WHOLE_HOST, Mpstat, reasons_of_shares, values_of_shares
+from linewatt.sensors import MPSTAT_COLUMNS, WHOLE_HOST, Mpstat, reasons_of_shares, values_of_shares
 
 SECOND_S = 1.0
 MOST_CPUS = 8192

@@ -7,14 +7,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from linewatt.analysis.cases.totals import whole_sum
-from linewatt.campaign.planning.plan import PlannedInstance, PlannedTrial
-from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
-from linewatt.engine.measuring.cut import Cut, InstanceRun, Setup
-from linewatt.engine.measuring.flags import Check
-from linewatt.engine.measuring.link import silence_s
-from linewatt.engine.measuring.measure import load_series, trial_of
-from linewatt.engine.measuring.window import Counted
+from linewatt.analysis.cases import whole_sum
+from linewatt.campaign.planning import PlannedInstance, PlannedTrial
+from linewatt.engine.live import InstanceOutput, TrialRun
+from linewatt.engine.measuring import (
+    Check,
+    Counted,
+    Cut,
+    InstanceRun,
+    Setup,
+    load_series,
+    silence_s,
+    trial_of,
+)
 from linewatt.errors import FileRefused, InvalidInput, ParseError
 from linewatt.features.importing.captures import doubts, two_ways, undated
 from linewatt.features.importing.captures.hosts import Hosts
@@ -23,13 +28,12 @@ from linewatt.features.importing.captures.options import Options
 from linewatt.features.importing.captures.pairing import OneTest, beside, case_of, trials_of, varied_options
 from linewatt.features.importing.captures.placing import HostClock, Placed, clock_of, placed
 from linewatt.foreign import understood
-from linewatt.hosts.base import HostSpec
-from linewatt.loads.base import Asked, LoadEnd
-from linewatt.loads.registry import LOADS
+from linewatt.hosts import HostSpec
+from linewatt.loads import LOADS, Asked, LoadEnd
 from linewatt.missing import Missing
 from linewatt.model import METHOD, Case, EndResult, Trial, Window
-from linewatt.sensors.mpstat import CPU_SHARE_SOURCES
-from linewatt.store.samples import Series
+from linewatt.sensors import CPU_SHARE_SOURCES
+from linewatt.store import Series
 
 LEAST_WINDOW_S = 1.0
 

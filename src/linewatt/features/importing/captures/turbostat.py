@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from linewatt.engine.live.feed import Record
+from linewatt.engine.live import Record
 from linewatt.errors import ParseError
 from linewatt.features.importing.captures.folder import CaptureFile
 from linewatt.features.importing.captures.model import Found, Track

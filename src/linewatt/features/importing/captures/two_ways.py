@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from linewatt.engine.measuring.cut import Seen
+from linewatt.engine.measuring import Seen
 from linewatt.features.importing.captures.pairing import OneTest, OtherWay, are_opposite, shared_s
-from linewatt.loads.base import BOTH_WAYS, ToldEnd
+from linewatt.loads import BOTH_WAYS, ToldEnd
 from linewatt.model import Flag
 
 

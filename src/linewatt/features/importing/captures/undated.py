@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from linewatt.engine.measuring.cut import Seen
+from linewatt.engine.measuring import Seen
 from linewatt.features.importing.captures.model import Found
 from linewatt.features.importing.captures.pairing import OneTest
-from linewatt.loads.base import BOTH_WAYS, ToldEnd
+from linewatt.loads import BOTH_WAYS, ToldEnd
 from linewatt.model import Flag
 
 APART_S = 3.0

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import typer
 
-from linewatt.cli.options import Results
-from linewatt.cli.output import RESULTS_FOLDER
+from linewatt.cli import RESULTS_FOLDER, Results
 
 _FILE = typer.Option(None, "--campaign", metavar="FILE", help="Campaign to run in place of the one shipped.")
 _OUTPUT = typer.Option(

@@ -7,12 +7,9 @@ from pathlib import Path
 
 import typer
 
-from linewatt.campaign.planning.plan import plan_campaign
-from linewatt.campaign.reading.file import load_campaign
-from linewatt.cli.commands.report import report
-from linewatt.cli.commands.show import show
-from linewatt.cli.execution import execute
-from linewatt.cli.output import can_be_made, checked_target, put, say
+from linewatt.campaign.planning import plan_campaign
+from linewatt.campaign.reading import load_campaign
+from linewatt.cli import can_be_made, checked_target, execute, put, report, say, show
 from linewatt.document import read_yaml
 from linewatt.features.lab.api import LabRequest
 from linewatt.features.lab.own_lab import own_lab

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import typer
 
-from linewatt.cli.options import Results
-from linewatt.cli.output import RESULTS_FOLDER
+from linewatt.cli import RESULTS_FOLDER, Results
 
 _SHAPE_MIB = 768
 

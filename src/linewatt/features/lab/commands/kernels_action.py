@@ -10,17 +10,15 @@ from pathlib import Path
 
 import typer
 
-from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.plan import plan_campaign
-from linewatt.campaign.reading.file import load_campaign
-from linewatt.cli.commands.compare import compare
-from linewatt.cli.execution import execute
-from linewatt.cli.output import can_be_made, put, say
+from linewatt.campaign import Campaign
+from linewatt.campaign.planning import plan_campaign
+from linewatt.campaign.reading import load_campaign
+from linewatt.cli import can_be_made, compare, execute, put, say
 from linewatt.errors import InvalidInput
 from linewatt.features.lab import api as lab
 from linewatt.features.lab.guests.spec import Guest, same_guests
 from linewatt.features.lab.own_lab import own_lab
-from linewatt.report.comparison.factor import parse_factor
+from linewatt.report.comparison import parse_factor
 
 _GENERATOR = "h1"
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from linewatt.cli.help import Command, Group
-from linewatt.cli.output import print_json, put, say
+from linewatt.cli import Command, Group, print_json, put, say
 from linewatt.errors import InvalidInput
 from linewatt.features.lab.commands.kernels import kernels
 

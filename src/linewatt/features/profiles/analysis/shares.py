@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from linewatt.analysis.statistics.student import critical_t
+from linewatt.analysis.statistics import critical_t
 from linewatt.features.profiles.analysis.groups import GROUPS, IDLE, UNRESOLVED, group_of
 from linewatt.features.profiles.perf.model import PLACES, UNKNOWN, Function, HostProfile, Place
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from linewatt.campaign.planning.plan import PlannedTrial
+from linewatt.campaign.planning import PlannedTrial
 from linewatt.features.profiles.perf.model import Place
 
 

@@ -12,14 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.planning.plan import PlannedTrial, Round
-from linewatt.engine import events
-from linewatt.engine.live.session import Session
-from linewatt.engine.live.trial import Live
-from linewatt.engine.live.trial_run import TrialRun
-from linewatt.engine.rounds import RoundRunner
-from linewatt.engine.stage import Stage
+from linewatt.campaign import Campaign
+from linewatt.campaign.planning import PlannedTrial, Round
+from linewatt.engine import RoundRunner, Stage, events
+from linewatt.engine.live import Live, Session, TrialRun
 from linewatt.errors import ChangeError, HostError, ParseError
 from linewatt.features.profiles import store
 from linewatt.features.profiles.engine.places import places
@@ -29,8 +25,7 @@ from linewatt.features.profiles.perf.model import HostProfile, Profile
 from linewatt.features.profiles.perf.parse import parse
 from linewatt.features.profiles.perf.recording import Recording, one_each
 from linewatt.foreign import last_line, understood
-from linewatt.hosts.base import Ended, Process
-from linewatt.hosts.clock import now_s
+from linewatt.hosts import Ended, Process, now_s
 from linewatt.model import Trial
 from linewatt.records import SCHEMA_VERSION
 

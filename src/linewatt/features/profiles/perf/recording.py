@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from linewatt.features.profiles.perf import memory
 from linewatt.features.profiles.perf.counters import EVENTS
 from linewatt.foreign import MIB
-from linewatt.hosts.facts.cpulist import format_cpulist
+from linewatt.hosts.facts import format_cpulist
 
 SOFTWARE_CLOCK = "cpu-clock"
 HARDWARE_CLOCK = "cycles"

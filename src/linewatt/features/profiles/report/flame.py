@@ -16,7 +16,7 @@ from linewatt.features.profiles.analysis.shares import PlaceProfile
 from linewatt.features.profiles.analysis.tree import Node, call_tree
 from linewatt.features.profiles.report.sentences import place_words
 from linewatt.foreign import one_line
-from linewatt.report.charts.figure import DrawnFigure, Figure
+from linewatt.report.charts import DrawnFigure, Figure
 from linewatt.units import format_percent
 
 WIDTH_PX = 1200

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from linewatt.features.profiles.analysis.shares import PlaceProfile
 from linewatt.features.profiles.perf.model import HostProfile, MemoryTraffic, Place, Profile
 from linewatt.features.profiles.perf.recording import SOFTWARE_CLOCK
-from linewatt.hosts.facts.cpulist import format_cpulist
-from linewatt.report.table import Note
+from linewatt.hosts.facts import format_cpulist
+from linewatt.report import Note
 from linewatt.units import format_percent, format_rate, format_significant
 
 TITLE = "Where the CPUs spent their time"

@@ -26,7 +26,7 @@ from linewatt.features.profiles.analysis.shares import (
 from linewatt.features.profiles.perf.model import Profile
 from linewatt.features.profiles.report.sentences import about, host_notes, place_notes, place_words
 from linewatt.model import Case
-from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table
+from linewatt.report import Cell, Head, Note, Row, RowGroup, Table
 from linewatt.units import MISSING, format_significant, percent_from_ratio
 
 MOST_FUNCTIONS = 12

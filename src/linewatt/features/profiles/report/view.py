@@ -28,10 +28,9 @@ from linewatt.foreign import one_line
 from linewatt.json_document import document_of, fill, of_class
 from linewatt.model import Role
 from linewatt.records import Count
-from linewatt.report.printing.export import KeyedCase, keyed_case_of
-from linewatt.report.printing.text_table import render_table
-from linewatt.report.section import Lines, Section, text_lines
-from linewatt.report.trials.digest import Digest
+from linewatt.report import Lines, Section, text_lines
+from linewatt.report.printing import KeyedCase, keyed_case_of, render_table
+from linewatt.report.trials import Digest
 
 MOST_SHOWN = 24
 """profiles that a page has; --profile has them all"""

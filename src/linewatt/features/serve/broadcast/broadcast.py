@@ -20,15 +20,14 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
-from linewatt.engine import events
-from linewatt.engine.observers import CpuOf
+from linewatt.engine import CpuOf, events
 from linewatt.errors import LinewattError, ParseError
 from linewatt.features.serve.broadcast import sockets
 from linewatt.features.serve.broadcast.telling import document_of_event
 from linewatt.features.serve.broadcast.view import Document, View
 from linewatt.foreign import entered, read_json, shortened
-from linewatt.hosts.clock import now_s
-from linewatt.hosts.ssh.beats import beats_of_loop
+from linewatt.hosts import now_s
+from linewatt.hosts.ssh import beats_of_loop
 from linewatt.json_document import document_of
 
 MOST_READERS = 8

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from linewatt.analysis.power.totals import Total, power_of_system_now
-from linewatt.engine import events
-from linewatt.engine.case_text import describe_case, is_worth_telling, outcome_of_trial
+from linewatt.analysis.power import Total, power_of_system_now
+from linewatt.engine import describe_case, events, is_worth_telling, outcome_of_trial
 from linewatt.features.serve.broadcast.view import Document
 from linewatt.findings import kind_of
 from linewatt.foreign import shortened

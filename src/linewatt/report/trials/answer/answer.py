@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from linewatt.analysis.cases.summary import CaseSummary, fastest_case, mean_bps
-from linewatt.analysis.metrics.of_power import POWER_BY_NAME
-from linewatt.analysis.metrics.of_trial import METRIC_BY_NAME
-from linewatt.analysis.metrics.unit import Unit, fixed_decimals, unscaled
-from linewatt.analysis.power.totals import SCOPE_WORDS
+from linewatt.analysis.cases import CaseSummary, fastest_case, mean_bps
+from linewatt.analysis.metrics import METRIC_BY_NAME, POWER_BY_NAME, Unit, fixed_decimals, unscaled
+from linewatt.analysis.power import SCOPE_WORDS
 from linewatt.findings import kind_of
 from linewatt.model import ENDS, Role
 from linewatt.report.columns import case_cell, ci_text, power_cell

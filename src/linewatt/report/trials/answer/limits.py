@@ -6,15 +6,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from linewatt.analysis.cases.regimes import Regime
-from linewatt.analysis.cases.summary import CaseSummary
-from linewatt.analysis.limits.candidate import Kind, SentAgain
-from linewatt.analysis.limits.cpus import used_cores
-from linewatt.analysis.limits.limit_text import cpu_users_text, limit_name, short_limit
-from linewatt.analysis.limits.ranking import Ranked
-from linewatt.analysis.limits.verdict import Limit
+from linewatt.analysis.cases import CaseSummary, Regime
+from linewatt.analysis.limits import (
+    Kind,
+    Limit,
+    Ranked,
+    SentAgain,
+    cpu_users_text,
+    limit_name,
+    short_limit,
+    used_cores,
+)
 from linewatt.declare import FLAT, SELDOM
-from linewatt.findings.limits import FULL_RATIO
+from linewatt.findings import FULL_RATIO
 from linewatt.json_document import document_of, fill
 from linewatt.model import ENDS, Role
 from linewatt.records import Count

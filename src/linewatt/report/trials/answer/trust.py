@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from linewatt.analysis.cases.summary import CaseSummary
-from linewatt.analysis.findings import Finding
+from linewatt.analysis import Finding
+from linewatt.analysis.cases import CaseSummary
 from linewatt.findings import Figure, kind_of
 from linewatt.model import ENDS, Role
 from linewatt.report.printing.screen import TRUST, Block, Entry, Line

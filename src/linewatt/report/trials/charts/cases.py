@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from linewatt.analysis.cases.summary import CaseSummary
-from linewatt.analysis.metrics.of_trial import METRIC_BY_NAME
-from linewatt.analysis.metrics.unit import KPPS, MBPS_PER_CORE, MPPS, Unit
+from linewatt.analysis.cases import CaseSummary
+from linewatt.analysis.metrics import KPPS, MBPS_PER_CORE, METRIC_BY_NAME, MPPS, Unit
 from linewatt.missing import value_or_none
 from linewatt.model import Case, CpuShares, Trial
 from linewatt.report.charts import data, specs

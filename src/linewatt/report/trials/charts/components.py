@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from linewatt.analysis.power.components import Breakdown, Part, end_breakdown
-from linewatt.analysis.power.totals import SCOPE_WORDS
+from linewatt.analysis.power import SCOPE_WORDS, Breakdown, Part, end_breakdown
 from linewatt.model import ENDS, Case, Role
 from linewatt.report.charts import specs
 from linewatt.report.charts.data import Row

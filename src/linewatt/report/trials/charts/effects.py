@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from linewatt.analysis.comparison.effects import GroupEffects, ResponseEffects
+from linewatt.analysis.comparison import GroupEffects, ResponseEffects
 from linewatt.report.charts import forest, specs
 from linewatt.report.charts.data import Row
 from linewatt.report.charts.figure import Figure

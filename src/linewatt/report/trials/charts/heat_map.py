@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 
-from linewatt.analysis.cases.matrix import Matrix
-from linewatt.analysis.metrics.of_trial import METRIC_BY_NAME
-from linewatt.analysis.metrics.unit import Unit, significant_digits
+from linewatt.analysis.cases import Matrix
+from linewatt.analysis.metrics import METRIC_BY_NAME, Unit, significant_digits
 from linewatt.report.charts import data, specs
 from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec

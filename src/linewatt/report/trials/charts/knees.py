@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from linewatt.analysis.cases.instance_search import InstanceSearch, fit_knee
+from linewatt.analysis.cases import InstanceSearch, fit_knee
 from linewatt.report.charts import specs
 from linewatt.report.charts.data import Row
 from linewatt.report.charts.figure import Figure

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from linewatt.analysis.statistics.stats import Estimate
+from linewatt.analysis.statistics import Estimate
 from linewatt.model import Case
 from linewatt.report.charts import data, specs
 from linewatt.report.charts.data import Read, Row, Runs

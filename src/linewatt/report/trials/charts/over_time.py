@@ -15,9 +15,9 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
-from linewatt.analysis.cases.summary import CaseSummary, fastest_case, mean_bps
-from linewatt.analysis.metrics.unit import GBPS, MBPS
-from linewatt.loads.base import SHORT_RATIO
+from linewatt.analysis.cases import CaseSummary, fastest_case, mean_bps
+from linewatt.analysis.metrics import GBPS, MBPS
+from linewatt.loads import SHORT_RATIO
 from linewatt.model import ENDS, Role, Trial
 from linewatt.report.charts import specs
 from linewatt.report.charts.data import Row, Runs, spread_labels
@@ -26,8 +26,7 @@ from linewatt.report.charts.specs import Spec
 from linewatt.report.provenance import provenance_words
 from linewatt.report.series import plural
 from linewatt.report.trials.digest import Digest, system_power
-from linewatt.store.read import Result
-from linewatt.store.samples import Course, read_courses
+from linewatt.store import Course, Result, read_courses
 from linewatt.units import BPS_PER_GBPS, ghz_from_hz, percent_from_cores
 
 MOST_FIGURES = 12

@@ -10,9 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from linewatt.analysis.cases.summary import CaseSummary
-from linewatt.analysis.power.summary import EndPower
-from linewatt.analysis.power.totals import SCOPE_WORDS
+from linewatt.analysis.cases import CaseSummary
+from linewatt.analysis.power import SCOPE_WORDS, EndPower
 from linewatt.model import ENDS
 from linewatt.report.charts.data import END_NAMES, Runs
 from linewatt.report.charts.figure import Figure

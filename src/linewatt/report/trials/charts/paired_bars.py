@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from linewatt.analysis.cases.detail import DetailBlock
-from linewatt.analysis.metrics.unit import GBPS, MBPS, PER_GBPS, PER_MBPS, Unit, significant_digits
-from linewatt.analysis.statistics.stats import Estimate
+from linewatt.analysis.cases import DetailBlock
+from linewatt.analysis.metrics import GBPS, MBPS, PER_GBPS, PER_MBPS, Unit, significant_digits
+from linewatt.analysis.statistics import Estimate
 from linewatt.model import Case, Direction, Role, Trial
 from linewatt.report.charts import specs
 from linewatt.report.charts.data import Row, Runs, mean_row, value_rows

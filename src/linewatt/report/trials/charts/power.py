@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from linewatt.analysis.cases.load_levels import LevelCurve
-from linewatt.analysis.metrics import formulas
-from linewatt.analysis.power.totals import Total
-from linewatt.analysis.statistics.stats import Estimate
+from linewatt.analysis.cases import LevelCurve
+from linewatt.analysis.metrics import bps_per_w
+from linewatt.analysis.power import Total
+from linewatt.analysis.statistics import Estimate
 from linewatt.model import Role, Trial
 from linewatt.report.charts import specs
 from linewatt.report.charts.data import Row, Runs
@@ -61,7 +61,7 @@ PER_WATT = PowerQuantity(
     Quantity("throughput per watt", "Mbps/W", mbps_from_bps),
     "system_bps_per_w",
     "cpu_bps_per_w",
-    lambda trial, power_w: formulas.bps_per_w(trial.throughput_bps, power_w),
+    lambda trial, power_w: bps_per_w(trial.throughput_bps, power_w),
 )
 POWER = PowerQuantity(
     "power", Quantity("power", "W", float), "system_w", "cpu_w", lambda trial, power_w: power_w

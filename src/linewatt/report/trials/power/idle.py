@@ -6,13 +6,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from linewatt.analysis.power import totals as power
+from linewatt.analysis.power import (
+    CPU_SCOPES,
+    SCOPE_WORDS,
+    SYSTEM_SCOPES,
+    Total,
+    idle_drift_of,
+    is_refuted,
+    least_sure,
+    total_of_scope,
+)
 from linewatt.missing import Missing
 from linewatt.model import PowerResult, Provenance
 from linewatt.records import IdleHost
 from linewatt.report.provenance import provenance_words
 from linewatt.report.table import Note
-from linewatt.store.read import Result
+from linewatt.store import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +43,15 @@ class IdlePower:
     @property
     def drifted(self) -> bool:
         """Whether idle is too unlike for what is told above it, which is of the system only."""
-        if self.before_w is None or self.after_w is None or self.scope not in power.SYSTEM_SCOPES:
+        if self.before_w is None or self.after_w is None or self.scope not in SYSTEM_SCOPES:
             return False
-        return power.idle_drift_of((self.before_w, self.after_w), self.step_w) is not None
+        return idle_drift_of((self.before_w, self.after_w), self.step_w) is not None
 
     @property
     def clause(self) -> str:
         """The whole in few words, without the host."""
         sure = provenance_words([self.provenance])
-        name = f"{power.SCOPE_WORDS.get(self.scope, self.scope)}{f' ({sure})' if sure else ''}"
+        name = f"{SCOPE_WORDS.get(self.scope, self.scope)}{f' ({sure})' if sure else ''}"
         if self.before_w is None:
             before = f"not known before the trials: {self.reason}"
             return f"{name}: {before}{'' if self.after_w is None else f'; {self.after_w:.1f} W after them'}"
@@ -84,7 +93,7 @@ def idle_power(result: Result) -> tuple[IdlePower, ...]:
     readings: list[IdlePower] = []
     for host in dict.fromkeys([*before, *after]):
         then, now = before.get(host, IdleHost()), after.get(host, IdleHost())
-        for which in (power.SYSTEM_SCOPES, power.CPU_SCOPES):
+        for which in (SYSTEM_SCOPES, CPU_SCOPES):
             reading = _idle(host, which, then.power, now.power, then.power_reasons)
             if reading is not None:
                 readings.append(reading)
@@ -109,20 +118,20 @@ def _idle(
     reasons: Mapping[str, str],
 ) -> IdlePower | None:
     for scope in which:
-        if power.is_refuted(then, scope) or power.is_refuted(now, scope):
+        if is_refuted(then, scope) or is_refuted(now, scope):
             continue
-        before, after = power.total_of_scope(then, scope), power.total_of_scope(now, scope)
-        totals = [total for total in (before, after) if isinstance(total, power.Total)]
+        before, after = total_of_scope(then, scope), total_of_scope(now, scope)
+        totals = [total for total in (before, after) if isinstance(total, Total)]
         if totals:
-            worst = power.least_sure(total.provenance for total in totals)
+            worst = least_sure(total.provenance for total in totals)
             silent = before or reasons.get(f"power.{totals[0].source}") or "not recorded"
             return IdlePower(
                 host=host,
                 scope=scope,
                 provenance=worst,
-                before_w=before.power_w if isinstance(before, power.Total) else None,
-                after_w=after.power_w if isinstance(after, power.Total) else None,
-                reason=None if isinstance(before, power.Total) else str(silent),
+                before_w=before.power_w if isinstance(before, Total) else None,
+                after_w=after.power_w if isinstance(after, Total) else None,
+                reason=None if isinstance(before, Total) else str(silent),
                 step_w=totals[0].least_drift_w,
             )
         if isinstance(before, Missing):
@@ -131,5 +140,5 @@ def _idle(
                 for power_result in then
                 if power_result.scope.partition(":")[0] == scope
             )
-            return IdlePower(host, scope, power.least_sure(of_scope), None, None, before.reason)
+            return IdlePower(host, scope, least_sure(of_scope), None, None, before.reason)
     return None

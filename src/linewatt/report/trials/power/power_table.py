@@ -11,13 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from linewatt.analysis.cases.regimes import Regime
-from linewatt.analysis.cases.summary import CaseSummary
-from linewatt.analysis.metrics.of_power import POWER_METRICS, PowerMetric, power_unit
-from linewatt.analysis.metrics.of_trial import METRIC_BY_NAME
-from linewatt.analysis.metrics.unit import Unit
-from linewatt.analysis.power.summary import EndPower
-from linewatt.analysis.power.totals import SCOPE_WORDS
+from linewatt.analysis.cases import CaseSummary, Regime
+from linewatt.analysis.metrics import METRIC_BY_NAME, POWER_METRICS, PowerMetric, Unit, power_unit
+from linewatt.analysis.power import SCOPE_WORDS, EndPower
 from linewatt.model import ENDS, Provenance, Role
 from linewatt.report.columns import Shown, of_case, of_power, power_head
 from linewatt.report.findings import NO_MARKS, Marks

@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from linewatt.analysis.power.heat import Heat, end_of_host, heat_of, is_heat_known, why_no_heat
-from linewatt.analysis.power.machine_conditions import DEGREES
+from linewatt.analysis.power import DEGREES, Heat, end_of_host, heat_of, is_heat_known, why_no_heat
 from linewatt.model import Case, EndResult, Trial
 from linewatt.report.provenance import provenance_mark
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linewatt.analysis.cases.load_levels import LevelCurve, LevelPoint
-from linewatt.analysis.metrics.of_power import MBPS_PER_W, POWER_BY_NAME
-from linewatt.analysis.metrics.of_trial import METRIC_BY_NAME
-from linewatt.analysis.power.totals import SCOPE_WORDS
+from linewatt.analysis.cases import LevelCurve, LevelPoint
+from linewatt.analysis.metrics import MBPS_PER_W, METRIC_BY_NAME, POWER_BY_NAME
+from linewatt.analysis.power import SCOPE_WORDS
 from linewatt.findings import Figure
 from linewatt.report.columns import case_cell, cell_of, power_cell
 from linewatt.report.printing.screen import Block, Entry, Line

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-from linewatt.analysis.cases.analyse import knee_place
-from linewatt.analysis.cases.instance_search import (
+from linewatt.analysis.cases import (
     Doubling,
     InstanceRule,
     InstanceSearch,
@@ -18,11 +17,12 @@ from linewatt.analysis.cases.instance_search import (
     bounded_by_cpus,
     carries_less_at_most,
     instance_search_of,
+    knee_place,
     next_instance_step,
 )
-from linewatt.analysis.limits.knee import Knee
+from linewatt.analysis.limits import Knee
 from linewatt.declare import FLAT, PREFIXED
-from linewatt.findings.limits import LITTLE_GAIN_RATIO
+from linewatt.findings import LITTLE_GAIN_RATIO
 from linewatt.json_document import document_of, fill
 from linewatt.model import Case, Trial
 from linewatt.records import AskedTest, Count
@@ -32,7 +32,7 @@ from linewatt.report.printing.export import KeyedCase, MeanKeys, keyed_case_of, 
 from linewatt.report.series import plural
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, text_cells
 from linewatt.report.trials.searches.searches import effort, named, recorded_why
-from linewatt.store.read import Result
+from linewatt.store import Result
 from linewatt.units import MISSING, format_change, format_percent, format_rate, number_ranges
 
 TITLE = "Searched instances"

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any, TypeVar
 
-from linewatt.analysis.cases.instance_search import InstanceSearch
-from linewatt.analysis.cases.rate_search import (
+from linewatt.analysis.cases import (
     Bound,
     Goal,
     GoalState,
+    InstanceSearch,
     RateRule,
     RateSearch,
     RateStep,
@@ -27,7 +27,7 @@ from linewatt.report.printing.export import KeyedCase, keyed_case_of
 from linewatt.report.series import case_labels, case_names, plural, test_title
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, text_cells
 from linewatt.sizes import RULE_OF_THREE
-from linewatt.store.read import Result
+from linewatt.store import Result
 from linewatt.units import MISSING, format_percent, format_rate, format_seconds, format_significant
 
 S = TypeVar("S", RateSearch, InstanceSearch)

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linewatt.analysis.cases.instance_search import InstanceSearch
-from linewatt.analysis.cases.rate_search import Goal, RateSearch
+from linewatt.analysis.cases import Goal, InstanceSearch, RateSearch
 from linewatt.report.printing.screen import Block, Entry, Line, sparkline
 from linewatt.report.series import plural
 from linewatt.report.trials.answer.answer import letters

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from linewatt.analysis.power.at_rate import Point, WattsAt, watts_at
-from linewatt.analysis.power.totals import SCOPE_WORDS
+from linewatt.analysis.power import SCOPE_WORDS, Point, WattsAt, watts_at
 from linewatt.declare import FLAT
 from linewatt.json_document import document_of, fill
 from linewatt.model import ENDS, Provenance, Role

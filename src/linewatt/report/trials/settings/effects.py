@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, get_args
 
-from linewatt.analysis.comparison.effects import (
+from linewatt.analysis.comparison import (
     GroupEffects,
     Interaction,
     MainEffect,
@@ -16,11 +16,11 @@ from linewatt.analysis.comparison.effects import (
     Setting,
     best_doubts,
     group_effects,
+    signed_change,
 )
-from linewatt.analysis.comparison.verdicts import signed_change
-from linewatt.analysis.metrics.metric import Response
-from linewatt.analysis.power.totals import SCOPE_WORDS
-from linewatt.campaign import design
+from linewatt.analysis.metrics import Response
+from linewatt.analysis.power import SCOPE_WORDS
+from linewatt.campaign import Design, design_words
 from linewatt.declare import FLAT
 from linewatt.json_document import document_of, fill
 from linewatt.model import Provenance
@@ -30,7 +30,7 @@ from linewatt.report.provenance import provenance_legend, provenance_mark
 from linewatt.report.provenance import provenance_words as sources
 from linewatt.report.series import case_names, of_ends, setting_text
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, legend_notes, text_cells
-from linewatt.store.read import Result
+from linewatt.store import Result
 from linewatt.units import MISSING
 
 TITLE = "Effects of the factors"
@@ -61,14 +61,14 @@ def experiment(result: Result) -> Experiment | None:
     if not any(settings) or (len(settings) == 1 and not campaign.factors):
         return None
     factors = {name: tuple(levels) for name, levels in campaign.factors.items()}
-    designs = get_args(design.Design)
-    named: design.Design = next(
+    designs = get_args(Design)
+    named: Design = next(
         (design_name for design_name in designs if design_name == campaign.design), "one-at-a-time"
     )
     groups = group_effects(result.trials, factors, named)
     of_cases = case_names([group.case for group in groups], with_test=True)
     names = {group: of_cases[group.case] for group in groups}
-    notes = [*design.design_words(factors, named), *_absent(groups, names)]
+    notes = [*design_words(factors, named), *_absent(groups, names)]
     return Experiment(groups, names, tuple(notes))
 
 

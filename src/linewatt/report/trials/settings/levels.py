@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from linewatt.analysis.cases.load_levels import MISSED_RATIO, LevelCurve, LevelPoint
-from linewatt.analysis.metrics.of_power import MBPS_PER_W, POWER_BY_NAME, POWER_METRICS
-from linewatt.analysis.metrics.of_trial import METRIC_BY_NAME
-from linewatt.analysis.power.totals import SCOPE_WORDS
+from linewatt.analysis.cases import MISSED_RATIO, LevelCurve, LevelPoint
+from linewatt.analysis.metrics import MBPS_PER_W, METRIC_BY_NAME, POWER_BY_NAME, POWER_METRICS
+from linewatt.analysis.power import SCOPE_WORDS
 from linewatt.declare import (
     BOOLEAN,
     COUNT,

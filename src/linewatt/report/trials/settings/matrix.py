@@ -6,10 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from linewatt.analysis.cases.matrix import Matrix, fullest_matrix, pair_matrices_of
-from linewatt.analysis.cases.summary import CaseSummary
-from linewatt.analysis.metrics.of_power import POWER_BY_NAME
-from linewatt.analysis.metrics.of_trial import METRIC_BY_NAME
+from linewatt.analysis.cases import CaseSummary, Matrix, fullest_matrix, pair_matrices_of
+from linewatt.analysis.metrics import METRIC_BY_NAME, POWER_BY_NAME
 from linewatt.model import ENDS, Case
 from linewatt.report.columns import Shown, of_cases, of_power
 from linewatt.report.provenance import provenance_legend

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from linewatt.analysis.cases.flows import with_flows
+from linewatt.analysis.cases import with_flows
 from linewatt.errors import InvalidInput
-from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
+from linewatt.hosts.facts import format_cpulist, parse_cpulist
 from linewatt.missing import Missing, NotRecorded, value_or_none
 from linewatt.model import ENDS, Case, InstanceResult, Role, Trial
 from linewatt.records import ChosenPlace, PlaceLine

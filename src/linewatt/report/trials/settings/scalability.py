@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from linewatt.analysis.cases.summary import CaseSummary
-from linewatt.analysis.statistics.modes import FEWEST_RUNS
+from linewatt.analysis.cases import CaseSummary
+from linewatt.analysis.statistics import FEWEST_RUNS
 from linewatt.declare import COUNT, NUMBER, TEXT, Keys, Schema, keys_of, maybe, said
 from linewatt.json_document import of_class
 from linewatt.model import ENDS, Case, CpuShares

@@ -28,7 +28,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from linewatt.errors import InvalidInput, LinewattError, NotReady, ParseError
-from linewatt.hosts.base import HostSpec
+from linewatt.hosts import HostSpec
 from linewatt.missing import Missing, value_or_none
 from linewatt.model import Channel
 from linewatt.sensors.base import PACED, LineSensor

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+
+from . import formulas as formulas
+from .cpu_shares import why_no_end as why_no_end
+from .formulas import bps_per_w as bps_per_w
+from .formulas import cores_used as cores_used
+from .metric import CaseMetric as CaseMetric
+from .metric import Metric as Metric
+from .metric import Response as Response
+from .of_power import MBPS_PER_W as MBPS_PER_W
+from .of_power import POWER_BY_NAME as POWER_BY_NAME
+from .of_power import POWER_METRICS as POWER_METRICS
+from .of_power import PowerMetric as PowerMetric
+from .of_power import power_title as power_title
+from .of_power import power_unit as power_unit
+from .of_trial import METRIC_BY_NAME as METRIC_BY_NAME
+from .of_trial import METRICS as METRICS
+from .unit import COUNT as COUNT
+from .unit import GBPS as GBPS
+from .unit import KPPS as KPPS
+from .unit import MBPS as MBPS
+from .unit import MBPS_PER_CORE as MBPS_PER_CORE
+from .unit import MPPS as MPPS
+from .unit import PER_GBPS as PER_GBPS
+from .unit import PER_MBPS as PER_MBPS
+from .unit import PERCENT as PERCENT
+from .unit import RATE as RATE
+from .unit import Unit as Unit
+from .unit import fixed_decimals as fixed_decimals
+from .unit import significant_digits as significant_digits
+from .unit import unscaled as unscaled

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+
+from .campaign import PLACEMENT_FACTOR as PLACEMENT_FACTOR
+from .campaign import Campaign as Campaign
+from .campaign import Label as Label
+from .campaign import PowerSource as PowerSource
+from .campaign import feature_values_of as feature_values_of
+from .campaign import power_config as power_config
+from .design import Design as Design
+from .design import Setting as Setting
+from .design import design_words as design_words
+from .design import settings_of_design as settings_of_design
+from .factors import IRQ_AFFINITY as IRQ_AFFINITY
+from .factors import IRQBALANCE as IRQBALANCE
+from .factors import MOVES_AWAY as MOVES_AWAY
+from .factors import RUNNING as RUNNING
+from .factors import ZEROCOPY_FACTOR as ZEROCOPY_FACTOR
+from .factors import host_as_set as host_as_set
+from .factors import is_of_clients_too as is_of_clients_too
+from .factors import is_setting_of_hosts as is_setting_of_hosts
+from .factors import load_options as load_options
+from .factors import setting_at_host as setting_at_host
+from .factors import setting_of_hosts as setting_of_hosts
+from .feature_keys import stored_feature_values as stored_feature_values
+from .feature_load import load_of_factor as load_of_factor
+from .feature_load import planning_of as planning_of
+from .messages import suggest as suggest
+from .resolving import resolve_campaign as resolve_campaign
+from .stored import campaign_as_dict as campaign_as_dict
+from .stored import campaign_from_dict as campaign_from_dict
+from .stored import differences_from_stored as differences_from_stored
+from .stored import with_limits as with_limits

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+
+from .actions.compare import checked_choices as checked_choices
+from .commands.compare import compare as compare
+from .commands.report import report as report
+from .commands.show import show as show
+from .entry_point import program as program
+from .execution import can_be_stored as can_be_stored
+from .execution import execute as execute
+from .help import Command as Command
+from .help import Group as Group
+from .options import ALLOW_OPTION as ALLOW_OPTION
+from .options import WAIT_OPTION as WAIT_OPTION
+from .options import File as File
+from .options import Hosts as Hosts
+from .options import Json as Json
+from .options import Results as Results
+from .options import Wanted as Wanted
+from .options import baseline_names as baseline_names
+from .output import RESULTS_FOLDER as RESULTS_FOLDER
+from .output import can_be_made as can_be_made
+from .output import checked_target as checked_target
+from .output import print_csv as print_csv
+from .output import print_json as print_json
+from .output import print_rich as print_rich
+from .output import put as put
+from .output import results_there as results_there
+from .output import say as say
+from .progress import choose_progress as choose_progress
+from .signals import until_done as until_done
+from .table_or_result import folded_warnings as folded_warnings
+from .table_or_result import is_table as is_table
+from .table_or_result import read_bytes as read_bytes
+from .table_or_result import stored_result as stored_result

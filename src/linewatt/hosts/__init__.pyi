@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+
+from . import batch as batch
+from .addresses import check_address as check_address
+from .addresses import is_ip as is_ip
+from .addresses import is_loopback as is_loopback
+from .addresses import parse_host_ip as parse_host_ip
+from .addresses import parse_ip as parse_ip
+from .base import Completed as Completed
+from .base import DataPort as DataPort
+from .base import Ended as Ended
+from .base import Host as Host
+from .base import HostSpec as HostSpec
+from .base import Line as Line
+from .base import OwnLab as OwnLab
+from .base import Process as Process
+from .base import goes_with_its_command as goes_with_its_command
+from .batch import ShortCommand as ShortCommand
+from .batch import run_batch as run_batch
+from .clock import DRIFT_RATIO as DRIFT_RATIO
+from .clock import Offset as Offset
+from .clock import clock_set_s as clock_set_s
+from .clock import now_s as now_s
+from .clock import set_in_trial as set_in_trial
+from .connect import connect_to_host as connect_to_host
+from .leash import RR_PRIORITY as RR_PRIORITY
+from .limits import HEARTBEAT_S as HEARTBEAT_S
+from .limits import LEAST_BEATS as LEAST_BEATS
+from .limits import LEAST_LIMITS_S as LEAST_LIMITS_S
+from .limits import LIMIT_NAMES as LIMIT_NAMES
+from .limits import MOST_LIMITS_S as MOST_LIMITS_S
+from .limits import SILENCE_S as SILENCE_S
+from .limits import Limits as Limits
+from .limits import Pace as Pace
+from .process import LONGER_THAN_ANY_RUN_S as LONGER_THAN_ANY_RUN_S
+from .process import finish_before_cancel as finish_before_cancel
+from .process import within_limit as within_limit

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+
+from . import apply as apply
+from .apply import Behind as Behind
+from .apply import ChangeOutcome as ChangeOutcome
+from .apply import Knobs as Knobs
+from .apply import look_at_settings as look_at_settings
+from .apply import write_and_read_back as write_and_read_back
+from .base import Change as Change
+from .base import Command as Command
+from .base import Knob as Knob
+from .commands import HOST_TARGET as HOST_TARGET
+from .commands import checked_interface as checked_interface
+from .commands import script_command as script_command
+from .commands import tool_command as tool_command
+from .cpu.cpus_online import ALL_CPUS as ALL_CPUS
+from .cpu.cpus_online import CPUS_ONLINE as CPUS_ONLINE
+from .cpu.cpus_online import switched_off as switched_off
+from .cpu.min_perf import MIN_PERF as MIN_PERF
+from .cpu.min_perf import MinPerf as MinPerf
+from .cpu.tuned import RAISED_BY_TUNED as RAISED_BY_TUNED
+from .factors import FACTORS as FACTORS
+from .factors import Factor as Factor
+from .factors import factor_named as factor_named
+from .nic.offload import OFFLOAD_ABBREVIATIONS as OFFLOAD_ABBREVIATIONS
+from .registry import TUNING_KNOBS as TUNING_KNOBS
+from .setting_text import brief_target as brief_target
+from .setting_text import settings_apart as settings_apart
+from .steering.interrupts import INTERRUPTS as INTERRUPTS
+from .steering.interrupts import Interrupts as Interrupts
