@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from linewatt.analysis.power import Total, power_of_system
 from linewatt.campaign import host_as_set
-from linewatt.campaign.planning import settling_s
+from linewatt.campaign.planning import settling_limits
 from linewatt.engine.live.feed import Feed, Reading
 from linewatt.engine.live.session import Session
 from linewatt.engine.measuring import run_record
@@ -130,7 +130,7 @@ async def _settle(
         if not live:
             return None
         needed = needed_s((feed.updates_s for feed in session.feeds[name]), meters)
-        settle_limits = settling_s(idle_s, powered=powered, needed_s=needed)
+        settle_limits = settling_limits(idle_s, powered=powered, needed_s=needed)
         end_s = min(feed.latest_s for feed in live)
         if end_s - settle_limits.look_s >= began_s:
             needed = needed if powered else settle_limits.look_s

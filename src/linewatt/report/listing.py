@@ -38,7 +38,7 @@ from linewatt.report.table import (
     legend_notes,
     text_cells,
 )
-from linewatt.store import Damaged, Result, load_result, remembered_of_result
+from linewatt.store import Damaged, Result, cached_of_result, load_result
 from linewatt.units import MISSING, format_rate, when
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _shape() -> TypeAdapter[Listed]:
 
 def kept(path: Path) -> Listed:
     """One line of the list, made once as long as the result stays as it is. Raises StoreError."""
-    return remembered_of_result(path, "list", _shape(), lambda: listed(load_result(path)))
+    return cached_of_result(path, "list", _shape(), lambda: listed(load_result(path)))
 
 
 def listed(result: Result, view: Digest | None = None) -> Listed:

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-from .cache import kept_in_cache as kept_in_cache
-from .cache import remembered_of_result as remembered_of_result
+from .cache import cached_bytes as cached_bytes
+from .cache import cached_of_result as cached_of_result
 from .cache import state_of_result as state_of_result
-from .derived import derived_document as derived_document
+from .derived import derived_document_path as derived_document_path
 from .derived import derived_files as derived_files
 from .derived import newest_derived as newest_derived
 from .derived import write_derived as write_derived
 from .further import further_folder as further_folder
 from .further import further_numbers as further_numbers
-from .further import further_stored as further_stored
+from .further import stored_further_folders as stored_further_folders
 from .idle import idle_cores as idle_cores
 from .idle import idle_power_of as idle_power_of
 from .meters import TOO_SHORT_CODE as TOO_SHORT_CODE

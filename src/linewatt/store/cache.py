@@ -31,7 +31,7 @@ OLD_S = 90 * 86_400.0
 _MOST_BYTES = 64 << 20
 
 
-def remembered_of_result(result: Path, kind: str, shape: TypeAdapter[T], make: Callable[[], T]) -> T:
+def cached_of_result(result: Path, kind: str, shape: TypeAdapter[T], make: Callable[[], T]) -> T:
     """What is kept of a result under the name ``kind``, or is made of it now and kept from then on."""
     state, file = state_of_result(result), _file(result, kind)
     if state is None or file is None:
@@ -47,7 +47,7 @@ def remembered_of_result(result: Path, kind: str, shape: TypeAdapter[T], make: C
     return value
 
 
-def kept_in_cache(name: str, version: str, make: Callable[[], bytes]) -> bytes:
+def cached_bytes(name: str, version: str, make: Callable[[], bytes]) -> bytes:
     """What ``make`` gives, made once for each version of it: of no result, but as long to make."""
     cache = cache_folder()
     if cache is None:

@@ -41,7 +41,7 @@ def derived_files(result: Path, numbers: Sequence[str]) -> list[str]:
     ]
 
 
-def derived_document(result: Path, name: str) -> Path:
+def derived_document_path(result: Path, name: str) -> Path:
     """Of another document of a result, the one that counts."""
     folder = newest_derived(result)
     return folder / name if folder is not None and (folder / name).exists() else result / name

@@ -11,11 +11,13 @@ def further_folder(result: Path, name: str, number: int) -> Path:
     return result / name / f"{number:05d}"
 
 
-def further_stored(result: Path, name: str) -> list[Path]:
+def stored_further_folders(result: Path, name: str) -> list[Path]:
     """The folders that are there, by number."""
     return sorted(folder for folder in (result / name).glob("[0-9]*") if folder.is_dir())
 
 
 def further_numbers(result: Path, name: str) -> frozenset[int]:
     """Numbers of those that are stored."""
-    return frozenset(int(folder.name) for folder in further_stored(result, name) if folder.name.isdecimal())
+    return frozenset(
+        int(folder.name) for folder in stored_further_folders(result, name) if folder.name.isdecimal()
+    )

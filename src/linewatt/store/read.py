@@ -227,7 +227,7 @@ def idle_windows(path: Path) -> tuple[Idle, ...]:
 def read_numbered(path: Path, name: str, shape: type[D]) -> Iterator[D]:
     """What is stored in ``name.json``, ``name-2.json`` and so on, as far as there are any."""
     for file in itertools.takewhile(Path.exists, numbered_files(path, name)):
-        yield read_as(derived.derived_document(path, file.name), shape)
+        yield read_as(derived.derived_document_path(path, file.name), shape)
 
 
 def read_meters(path: Path) -> tuple[Meter, ...]:

@@ -20,7 +20,7 @@ from tests.unit.campaign.test_plan_order import campaign
 
 from linewatt.analysis.power.totals import idle_drift_of
 from linewatt.campaign.campaign import Campaign, EnergySweep, PowerSource
-from linewatt.campaign.planning.idle import default_s, settling_s
+from linewatt.campaign.planning.idle import default_s, settling_limits
 from linewatt.campaign.planning.plan import Plan, Round, plan_campaign
 from linewatt.engine import events, idle
 from linewatt.engine.measuring.ends import cpu_shares
@@ -178,7 +178,7 @@ def test_without_power_only_a_short_look_at_the_cpus_is_taken(clock: Clock) -> N
     session = FakeSession(mpstat("h1", clock, lambda _: 0.5))
     (one,) = asyncio.run(idle.measure(cast(Any, session), 5.0, {"h1": ()}, set()))
     assert waited_s(one) <= 3
-    assert settling_s(5.0, powered=False).limit_s <= 4
+    assert settling_limits(5.0, powered=False).limit_s <= 4
 
 
 def test_a_meter_that_hangs_is_not_waited_for(clock: Clock) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.wiring import told
 
 from linewatt.engine.measuring.cut import InstanceRun
-from linewatt.engine.measuring.link import silence_s
+from linewatt.engine.measuring.link import silence_reason
 from linewatt.engine.measuring.window import EndRun
 from linewatt.loads.base import LoadEnd, LoadInterval
 from linewatt.model import Window
@@ -49,5 +49,5 @@ def test_silence_is_a_second_three_intervals_of_the_load_and_a_tenth_of_the_wind
     sender = end_of(-0.1, interval_s, whole_s)
     receiver = end_of(0.0, interval_s, whole_s, (START_S + 1.0, START_S + 1.0 + quiet_s))
     runs = [InstanceRun(cast(Any, None), sender, receiver)]
-    found = silence_s(RUN, runs, Window(START_S, START_S + window_s))
+    found = silence_reason(RUN, runs, Window(START_S, START_S + window_s))
     assert (found is not None) is is_silence

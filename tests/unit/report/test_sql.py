@@ -36,7 +36,7 @@ from linewatt.errors import StoreError
 from linewatt.model import ENDS, Case
 from linewatt.report.data import database, query
 from linewatt.report.data.page import page
-from linewatt.report.data.query import ask_query
+from linewatt.report.data.query import run_query
 from linewatt.report.data.views import VIEWS, Source
 from linewatt.report.full_result import rows_of_result
 from linewatt.report.printing.export import csv_of
@@ -107,7 +107,7 @@ SAMPLED = "19700102-000000-sampled"
 
 
 def asked(root: Path, query: str, limit: int = 1000) -> list[tuple[Any, ...]]:
-    return list(ask_query(lambda _: root, query, limit=limit, timeout_s=60).rows)
+    return list(run_query(lambda _: root, query, limit=limit, timeout_s=60).rows)
 
 
 def tree(root: Path) -> dict[str, tuple[int, int]]:
@@ -204,7 +204,7 @@ def test_the_tables_of_the_document_are_made_of_the_declarations() -> None:
 
 def test_rows_of_cases_and_trials_are_those_of_csv(root: Path) -> None:
     for view, trials in (("cases", False), ("trials", True)):
-        answer = ask_query(
+        answer = run_query(
             lambda _: root, f"SELECT * FROM {view} WHERE result = '{DEMO}'", limit=1000, timeout_s=60
         )
         columns, expected = rows_of_result(read.load_result(root / DEMO), trials=trials)

@@ -214,6 +214,6 @@ def test_results_and_what_is_made_of_them_are_kept_apart(tmp_path: Path, root: P
     number = TypeAdapter(int)
     first, same = (sorted(place.iterdir())[0] for place in (root, other))
     for place, kind, made in ((first, "list", 1), (same, "list", 2), (first, "cases", 3)):
-        assert cache.remembered_of_result(place, kind, number, partial(int, made)) == made
+        assert cache.cached_of_result(place, kind, number, partial(int, made)) == made
     for place, kind, made in ((first, "list", 1), (same, "list", 2), (first, "cases", 3)):
-        assert cache.remembered_of_result(place, kind, number, lambda: 0) == made
+        assert cache.cached_of_result(place, kind, number, lambda: 0) == made

@@ -14,7 +14,7 @@ from .instance_search import InstanceSearch as InstanceSearch
 from .instance_search import InstanceStep as InstanceStep
 from .instance_search import State as State
 from .instance_search import bounded_by_cpus as bounded_by_cpus
-from .instance_search import carries_less_at_most as carries_less_at_most
+from .instance_search import falls_beyond_knee as falls_beyond_knee
 from .instance_search import fit_knee as fit_knee
 from .instance_search import instance_search_of as instance_search_of
 from .instance_search import next_instance_step as next_instance_step

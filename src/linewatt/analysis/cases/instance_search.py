@@ -149,7 +149,7 @@ class InstanceSearch:
         return None if self.first_flat is None else _enough(self.known)
 
 
-def carries_less_at_most(search: InstanceSearch) -> bool:
+def falls_beyond_knee(search: InstanceSearch) -> bool:
     """Whether the most instances tried surely carry less than enough of them do."""
     best, last = search.enough, search.known[-1] if search.known else None
     last_gain = None if best is None or last is None or best is last else _measured(best, last)

@@ -8,10 +8,10 @@ from .comparable import OFFLOADS as OFFLOADS
 from .comparable import Ends as Ends
 from .comparable import Sides as Sides
 from .comparable import accounting_differs as accounting_differs
-from .comparable import between as between
 from .comparable import offloads_differ as offloads_differ
 from .comparable import offloads_found as offloads_found
 from .comparable import options_differ as options_differ
+from .comparable import text_of_sides as text_of_sides
 from .comparable import threaded as threaded
 from .comparable import threads_text as threads_text
 from .compare import FAIL_ON as FAIL_ON

@@ -97,7 +97,7 @@ def obstacles(ends: Ends) -> list[Obstacle]:
     return [obstacle for obstacle in all_obstacles if obstacle.code not in ends.allowed]
 
 
-def between(sides: Sides, base_value: object, other_value: object, text: Text = str) -> str:
+def text_of_sides(sides: Sides, base_value: object, other_value: object, text: Text = str) -> str:
     """What stands on each side."""
     return f"{text(base_value)} in {sides[0].name}, {text(other_value)} in {sides[1].name}"
 
@@ -109,13 +109,19 @@ def _window(ends: Ends) -> list[Obstacle]:
         base_s, other_s = (getattr(side.campaign, key) for side in (ends.base, ends.other))
         if base_s is not None and other_s is not None and base_s != other_s:
             differing.append(
-                Obstacle("window", f"{name} of {between(ends.sides, f'{base_s:g} s', f'{other_s:g} s')}")
+                Obstacle(
+                    "window", f"{name} of {text_of_sides(ends.sides, f'{base_s:g} s', f'{other_s:g} s')}"
+                )
             )
     if differing:
         return differing
     base_s, other_s = ends.own.window_s, ends.theirs.window_s
     if base_s and other_s and abs(base_s / other_s - 1) > _WINDOW_TOLERANCE:
-        return [Obstacle("window", f"window of {between(ends.sides, f'{base_s:.3g} s', f'{other_s:.3g} s')}")]
+        return [
+            Obstacle(
+                "window", f"window of {text_of_sides(ends.sides, f'{base_s:.3g} s', f'{other_s:.3g} s')}"
+            )
+        ]
     return []
 
 
@@ -158,7 +164,7 @@ def offloads_differ(
 ) -> list[str]:
     """Each feature that is on record on both sides and differs."""
     return [
-        f"{SHORT.get(name, name)} {between(sides, base_features[name], other_features[name])}"
+        f"{SHORT.get(name, name)} {text_of_sides(sides, base_features[name], other_features[name])}"
         for name in feature_names
         if name in base_features and name in other_features and base_features[name] != other_features[name]
     ]
@@ -199,7 +205,8 @@ def _load(ends: Ends) -> list[Obstacle]:
             words = f"{streams} streams of {load.name} at the {ends.words(role, (base_host, other_host))}: "
             thread_obstacles.append(
                 Obstacle(
-                    f"{load.name}-threads", words + between(ends.sides, threads[0], threads[1], threads_text)
+                    f"{load.name}-threads",
+                    words + text_of_sides(ends.sides, threads[0], threads[1], threads_text),
                 )
             )
     return [*thread_obstacles, *options_differ(ends.sides, load)]
@@ -217,7 +224,7 @@ def options_differ(sides: Sides, load: Load) -> list[Obstacle]:
     return [
         Obstacle(
             f"{load.name}-options",
-            f"options of {load.name}: {between(sides, base_options, other_options, _options_text)}",
+            f"options of {load.name}: {text_of_sides(sides, base_options, other_options, _options_text)}",
         )
     ]
 
@@ -261,7 +268,7 @@ def _payload(ends: Ends) -> list[Obstacle]:
     return [
         Obstacle(
             "payload",
-            f"payload of {between(ends.sides, f'{base_bytes:.0f} bytes', f'{other_bytes:.0f} bytes')}",
+            f"payload of {text_of_sides(ends.sides, f'{base_bytes:.0f} bytes', f'{other_bytes:.0f} bytes')}",
         )
     ]
 
@@ -284,7 +291,7 @@ def accounting_differs(sides: Sides, hosts: tuple[str, str]) -> str:
     )
     is_recorded = isinstance(base_accounting, bool) and isinstance(other_accounting, bool)
     return (
-        between(sides, base_accounting, other_accounting, _accounting_text)
+        text_of_sides(sides, base_accounting, other_accounting, _accounting_text)
         if is_recorded and base_accounting != other_accounting
         else ""
     )

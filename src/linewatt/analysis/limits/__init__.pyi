@@ -7,7 +7,7 @@ from .cpus import niced_counts as niced_counts
 from .cpus import processes_on as processes_on
 from .cpus import seen_cores as seen_cores
 from .cpus import task_cores as task_cores
-from .cpus import used_cores as used_cores
+from .cpus import used_ratio as used_ratio
 from .knee import Knee as Knee
 from .limit_text import cpu_users_text as cpu_users_text
 from .limit_text import limit_name as limit_name

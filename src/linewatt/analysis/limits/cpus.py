@@ -42,7 +42,7 @@ def count(shares: CpuShares) -> int:
     return len(shares.cpus) + shares.unnumbered
 
 
-def used_cores(shares: CpuShares, *, load_niced: bool = False) -> float:
+def used_ratio(shares: CpuShares, *, load_niced: bool = False) -> float:
     """What the load could not have had: busy, and what a hypervisor took. What runs niced gives way to it,
     unless it has to share with it (``load_niced``, :func:`niced_counts`); virtual machines there do not.
 
@@ -69,7 +69,7 @@ def _niced_words(end: EndResult, shares: CpuShares) -> tuple[str, ...]:
     """``the load runs at nice 10``, or what was niced and took the CPU from it all the same."""
     if end.load_nice:
         return (f"the load runs at nice {end.load_nice}",)
-    niced = used_cores(shares, load_niced=True) - used_cores(shares)
+    niced = used_ratio(shares, load_niced=True) - used_ratio(shares)
     if not niced_counts(end) or niced < WAITED_FOR_NICED:
         return ()
     return (f"{format_percent(niced)} of its time taken by what runs niced in another session or cgroup",)
@@ -142,7 +142,7 @@ def _candidate(
     alone = hottest or role
     shared = next((shared_cpu for shared_cpu in end.shared_cpus if shared_cpu.cpus == alone.cpus), None)
     blurred = hottest is None and count(role) > 1
-    busy = used_cores(alone, load_niced=niced_counts(end))
+    busy = used_ratio(alone, load_niced=niced_counts(end))
     return Candidate(
         kind=kind,
         end=end.role,
@@ -193,7 +193,7 @@ def _elsewhere(trial: Trial, end: EndResult) -> Iterator[Candidate]:
         return
     (number,) = alone.cpus
     serving = alone.soft_ratio + alone.irq_ratio
-    busy = used_cores(alone, load_niced=niced_counts(end))
+    busy = used_ratio(alone, load_niced=niced_counts(end))
     if busy < FULL_RATIO or serving < MOSTLY * busy or not _serves(end, number):
         return
     kind: Kind = "receiver-cpu" if end.role == "receiver" else "sender-cpu"
@@ -206,10 +206,10 @@ def _in_turn(trial: Trial, end: EndResult) -> Iterator[Candidate]:
     shares = end.softirq_in_turn
     busiest = end.hottest
     if shares is None or (
-        busiest is not None and used_cores(busiest, load_niced=niced_counts(end)) >= FULL_RATIO
+        busiest is not None and used_ratio(busiest, load_niced=niced_counts(end)) >= FULL_RATIO
     ):
         return
-    if shares.soft_ratio + shares.irq_ratio < MOSTLY * used_cores(shares):
+    if shares.soft_ratio + shares.irq_ratio < MOSTLY * used_ratio(shares):
         return
     if not any(_serves(end, cpu) for cpu in shares.cpus):
         return

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from linewatt.analysis.cases.shares import CPU_SHARES
 from linewatt.analysis.limits.candidate import Kind, SentAgain
-from linewatt.analysis.limits.cpus import ROLES, count, seen_cores, used_cores
+from linewatt.analysis.limits.cpus import ROLES, count, seen_cores, used_ratio
 from linewatt.analysis.limits.paths import line_words, rate_words
 from linewatt.analysis.limits.ranking import Ranked
 from linewatt.findings import FULL_RATIO
@@ -92,7 +92,7 @@ def is_alone(ranked: Ranked) -> bool:
     """Whether it is one full CPU of several that have room on average."""
     if ranked.kind not in ROLES or ranked.role is None or ranked.cpu is None or count(ranked.role) == 1:
         return False
-    return ranked.share >= FULL_RATIO > used_cores(ranked.role, load_niced=ranked.load_niced)
+    return ranked.share >= FULL_RATIO > used_ratio(ranked.role, load_niced=ranked.load_niced)
 
 
 def names(limits: Sequence[Ranked]) -> str:
@@ -233,7 +233,7 @@ def _cpu(ranked: Ranked, cpu: CpuShares, role: CpuShares) -> str:
         return busy_words
     if cpu == role:
         return f"all {count(role)}: {busy_words}"
-    role_used = format_percent(used_cores(role, load_niced=ranked.load_niced))
+    role_used = format_percent(used_ratio(role, load_niced=ranked.load_niced))
     which = f"CPU {cpu.cpus[0]}" if len(cpu.cpus) == 1 else "the busiest in each trial"
     queue = (
         ", one queue or flows that share a hash (RSS)" if is_alone(ranked) and "irq" in ranked.kind else ""

@@ -6,7 +6,7 @@ from .document import plan_keys as plan_keys
 from .further import further_plans as further_plans
 from .idle import Between as Between
 from .idle import rounds_between as rounds_between
-from .idle import settling_s as settling_s
+from .idle import settling_limits as settling_limits
 from .layout import Layout as Layout
 from .places import Places as Places
 from .places import Site as Site

@@ -96,7 +96,7 @@ def idle_time(campaign: Campaign, settings: int, rounds: Iterable[Loaded] = ()) 
     interval_rounds = rounds_between(campaign)
     between = None if interval_rounds is None else _count_between(interval_rounds, rounds)
     windows = settings * (2 if campaign.measures_power else 1) + (between or 0)
-    settle_limits = settling_s(campaign.idle_s, powered=campaign.measures_power)
+    settle_limits = settling_limits(campaign.idle_s, powered=campaign.measures_power)
     return IdleTime(
         windows,
         campaign.idle_s,
@@ -128,7 +128,7 @@ def default_s(intervals_s: Iterable[float]) -> float:
     return max(POWERED_IDLE_S, min(POWERED_READINGS * slowest_s, MOST_IDLE_S))
 
 
-def settling_s(idle_s: float, *, powered: bool, needed_s: float = QUIET_S) -> Settling:
+def settling_limits(idle_s: float, *, powered: bool, needed_s: float = QUIET_S) -> Settling:
     """What time a host is given: never longer to look than the window itself is.
 
     ``needed_s`` is how long to look if there were time for it.

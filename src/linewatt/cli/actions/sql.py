@@ -11,7 +11,7 @@ from linewatt.cli.output import print_csv, print_json, print_rich, results_near,
 from linewatt.errors import InvalidInput
 from linewatt.foreign import one_line
 from linewatt.report import Cell, Head, Row, RowGroup, Table, plural
-from linewatt.report.data import VIEWS_SCHEMA_VERSION, Answer, ask_query
+from linewatt.report.data import VIEWS_SCHEMA_VERSION, Answer, run_query
 from linewatt.report.printing import render_table
 from linewatt.units import MISSING
 
@@ -27,7 +27,7 @@ def ask_results(
         raise InvalidInput("--json and --csv: choose one")
 
     text = _typed() if query == "-" else query
-    answer = ask_query(
+    answer = run_query(
         lambda samples: results_near(results, samples=samples), text, limit=limit, timeout_s=timeout
     )
     if as_json:

@@ -8,7 +8,7 @@ from .cut import InstanceRun as InstanceRun
 from .cut import Seen as Seen
 from .cut import Setup as Setup
 from .flags import Check as Check
-from .link import silence_s as silence_s
+from .link import silence_reason as silence_reason
 from .measure import load_series as load_series
 from .measure import trial_of as trial_of
 from .window import COVERAGE_NEEDED as COVERAGE_NEEDED

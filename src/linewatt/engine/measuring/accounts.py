@@ -15,7 +15,7 @@ from functools import partial
 from itertools import product
 from statistics import fmean
 
-from linewatt.analysis.limits import interrupt_cpu_tasks, niced_counts, seen_cores, task_cores, used_cores
+from linewatt.analysis.limits import interrupt_cpu_tasks, niced_counts, seen_cores, task_cores, used_ratio
 from linewatt.engine.live.readback import ReadBack, Thread
 from linewatt.engine.measuring.cut import Cut
 from linewatt.engine.measuring.ends import cpu_shares
@@ -93,7 +93,7 @@ def _on_roles(
     host_account: Account,
 ) -> Iterator[SharedCpu]:
     """CPUs of each role, and what tasks used there beyond the load."""
-    busy_ratio = partial(used_cores, load_niced=niced_counts(end))
+    busy_ratio = partial(used_ratio, load_niced=niced_counts(end))
     for cpu in sorted({*(cut.spec(end.host).irq_cpus or ())} & host_account.elsewhere.keys()):
         share = shares.get(cpu)
         if share is not None:

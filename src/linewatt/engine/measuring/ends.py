@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from linewatt.analysis.cases import mean_shares, whole_sum
-from linewatt.analysis.limits import used_cores
+from linewatt.analysis.limits import used_ratio
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.clocks import busy_frequency
 from linewatt.engine.measuring.window import COVERAGE_NEEDED, mean_over, overlap_s
@@ -70,7 +70,7 @@ def _hottest(
 ) -> CpuShares | None:
     """The one of ``cpus`` that had least left for the load; ``None`` where one of them is not known."""
     role_shares = [share for cpu in cpus if (share := shares.get(cpu)) is not None]
-    busy_ratio = partial(used_cores, load_niced=bool(load_nice))
+    busy_ratio = partial(used_ratio, load_niced=bool(load_nice))
     return max(role_shares, key=busy_ratio) if role_shares and len(role_shares) == len(cpus) else None
 
 
@@ -86,7 +86,7 @@ def _softirq_in_turn(cpus: Sequence[int], reading: Reading, window: Window) -> C
     for record in inside:
         first, second = _most_serving(cpus, record)
         shares = None if first is None else _one_cpu(first[0], record.values.get)
-        if shares is not None and used_cores(shares) >= FULL_RATIO and second < IN_TURN_BESIDE_RATIO:
+        if shares is not None and used_ratio(shares) >= FULL_RATIO and second < IN_TURN_BESIDE_RATIO:
             filled.append(shares)
     in_turn = {shares.cpus for shares in filled}
     if len(in_turn) < 2 or len(filled) < IN_TURN_RATIO * len(inside):

@@ -129,7 +129,7 @@ def _between_records(run: TrialRun, readings: Iterable[Reading], spec: HostSpec)
     return carrier_changes
 
 
-def silence_s(
+def silence_reason(
     run: TrialRun, runs: Sequence[InstanceRun], window: Window, pair: Case | None = None
 ) -> str | None:
     """How long nothing arrived of what TCP had sent, of a pair; lost datagrams are counted as such."""

@@ -23,7 +23,7 @@ from linewatt.engine.measuring.cut import Cut, InstanceRun, Seen, Setup
 from linewatt.engine.measuring.ends import end_result
 from linewatt.engine.measuring.feature_load import measuring_of
 from linewatt.engine.measuring.flags import Check, flags
-from linewatt.engine.measuring.link import down_behind, lost_carrier, nothing_arrived, silence_s
+from linewatt.engine.measuring.link import down_behind, lost_carrier, nothing_arrived, silence_reason
 from linewatt.engine.measuring.ports import left_its_port, port_results
 from linewatt.engine.measuring.thermal import with_thermal
 from linewatt.engine.measuring.window import EndRun, common_window, count_in_window, place_load, total_rates
@@ -98,7 +98,7 @@ def measure(
         ]
         if dead is None and not sum(rates):
             dead = nothing_arrived(run, pair)
-        dead = dead or silence_s(run, pair_runs, window, pair)
+        dead = dead or silence_reason(run, pair_runs, window, pair)
     dead = dead or left_its_port(trial)
     if dead is not None:
         return Measured(_failed(run, dead), sensed, raw)

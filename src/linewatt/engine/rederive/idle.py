@@ -23,7 +23,7 @@ from linewatt.hosts import Offset
 from linewatt.model import Window
 from linewatt.records import Idle
 from linewatt.sensors import POWER_DRIVERS, SENSORS, Stamped
-from linewatt.store import derived_document, numbered_files, raw_texts, value_of_document
+from linewatt.store import derived_document_path, numbered_files, raw_texts, value_of_document
 from linewatt.store import read_json as read_stored_json
 
 
@@ -38,7 +38,7 @@ def idle_again(result: Path, campaign: Campaign) -> Iterator[IdleAgain]:
     """Every idle window of a result. Raises StoreError."""
     for kind in ("idle", "idle-end"):
         for file in takewhile(Path.exists, numbered_files(result, kind)):
-            path = derived_document(result, file.name)
+            path = derived_document_path(result, file.name)
             before = read_stored_json(path)
             stored = value_of_document(path, before, Idle)
             try:

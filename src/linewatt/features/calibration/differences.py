@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from linewatt.analysis.cases import PER_WATT
-from linewatt.analysis.comparison import Beside, Ends, between
+from linewatt.analysis.comparison import Beside, Ends, text_of_sides
 from linewatt.features.calibration.stored import calibrations_used
 from linewatt.model import Role
 
@@ -23,7 +23,7 @@ def corrections_differ(ends: Ends, role: Role, hosts: tuple[str, str]) -> Iterat
     )
     for source in dict.fromkeys([*base, *new]):
         if base.get(source) != new.get(source):
-            difference = between(ends.sides, base.get(source), new.get(source), _correction_text)
+            difference = text_of_sides(ends.sides, base.get(source), new.get(source), _correction_text)
             yield Beside(f"calibration of {source}", f"watts of {source}: {difference}", PER_WATT[role].name)
 
 

@@ -24,7 +24,6 @@ from linewatt.records import SCHEMA_VERSION
 from linewatt.store import (
     RAW_FOLDER,
     further_folder,
-    further_stored,
     json_of,
     list_sums,
     pack_raw,
@@ -32,6 +31,7 @@ from linewatt.store import (
     raw_texts,
     read_document,
     sha256_of_data,
+    stored_further_folders,
     unstored_text,
 )
 
@@ -68,12 +68,12 @@ def write_profile(result: Path, profile: Profile, texts: Mapping[str, str]) -> N
 
 def headers(result: Path) -> list[Profile]:
     """The profiles of a result without their stacks. Raises StoreError naming the damaged file."""
-    return [_header(folder) for folder in further_stored(result, FOLDER)]
+    return [_header(folder) for folder in stored_further_folders(result, FOLDER)]
 
 
 def profiles(result: Path) -> Iterator[Profile]:
     """The profiles of a result. Raises StoreError naming the damaged file."""
-    for folder in further_stored(result, FOLDER):
+    for folder in stored_further_folders(result, FOLDER):
         header = _header(folder)
         texts = raw_texts(folder / RAW_FOLDER)
         try:

@@ -14,7 +14,7 @@ from importlib.metadata import version as version_of
 
 from linewatt.errors import StoreError
 from linewatt.report.charts import specs
-from linewatt.store import kept_in_cache
+from linewatt.store import cached_bytes
 
 NAME = "vega.js"
 _SNIPPET = "globalThis.linewattCharts = vegaEmbed;"
@@ -33,7 +33,7 @@ def version() -> str:
 
 def script() -> bytes:
     """The script, from the cache if it is there. Raises StoreError if it cannot be made."""
-    return kept_in_cache(NAME, version(), _make_script)
+    return cached_bytes(NAME, version(), _make_script)
 
 
 def _make_script() -> bytes:

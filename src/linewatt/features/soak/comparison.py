@@ -15,11 +15,11 @@ from linewatt.analysis.comparison import (
     Side,
     Sides,
     accounting_differs,
-    between,
     first_names,
     offloads_differ,
     offloads_found,
     options_differ,
+    text_of_sides,
     threaded,
     threads_text,
 )
@@ -126,7 +126,7 @@ def _asked(sides: Sides) -> Iterator[Obstacle]:
         base_value, two = (item.read(side.campaign) for side in sides)
         if item.code is not None and base_value is not None and two is not None and base_value != two:
             yield Obstacle(
-                item.code, f"{item.title}: {between(sides, base_value, two, item.show)}", item.responses
+                item.code, f"{item.title}: {text_of_sides(sides, base_value, two, item.show)}", item.responses
             )
 
 
@@ -135,7 +135,7 @@ def _ran(sides: Sides) -> Iterator[Obstacle]:
     base_s, theirs = (side.campaign.soak and side.campaign.soak.duration_s for side in sides)
     base_ran_s, two = (_soak(side).ran_s for side in sides)
     if base_s == theirs and base_ran_s and two and abs(two / base_ran_s - 1) > _RAN_TOLERANCE:
-        yield Obstacle("window", f"ran {between(sides, base_ran_s, two, format_seconds)}")
+        yield Obstacle("window", f"ran {text_of_sides(sides, base_ran_s, two, format_seconds)}")
 
 
 def _pairs(sides: Sides) -> tuple[tuple[str, str], ...]:
@@ -177,7 +177,7 @@ def _load(sides: Sides) -> Iterator[Obstacle]:
     if base_threaded is not None and two is not None and base_threaded != two:
         yield Obstacle(
             f"{load.name}-threads",
-            f"streams of {load.name}: {between(sides, base_threaded, two, threads_text)}",
+            f"streams of {load.name}: {text_of_sides(sides, base_threaded, two, threads_text)}",
         )
 
 

@@ -14,7 +14,7 @@ from linewatt.analysis.comparison import CaseRuns, Side, digest_of_side, runs_by
 from linewatt.errors import StoreError
 from linewatt.records import Campaign
 from linewatt.report.kinds import result_kind
-from linewatt.store import Result, load_manifest, load_result, remembered_of_result
+from linewatt.store import Result, cached_of_result, load_manifest, load_result
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def kept_side(path: Path) -> Kept:
             result.created_s, "" if kind is None else kind.name, cases, *searches_and_knees, environment
         )
 
-    return remembered_of_result(path, "cases", _shape(), made)
+    return cached_of_result(path, "cases", _shape(), made)
 
 
 def _searched(result: Result) -> Iterator[str]:

@@ -6,4 +6,4 @@ from .iperf3 import why_no_iperf3_document as why_no_iperf3_document
 from .openmetrics import openmetrics_text as openmetrics_text
 from .parquet import parquet_table as parquet_table
 from .query import Answer as Answer
-from .query import ask_query as ask_query
+from .query import run_query as run_query

@@ -42,7 +42,7 @@ class Answer:
     soaks: int = 0
 
 
-def ask_query(near: Callable[[bool], Path], text: str, *, limit: int, timeout_s: float) -> Answer:
+def run_query(near: Callable[[bool], Path], text: str, *, limit: int, timeout_s: float) -> Answer:
     """The first ``limit`` rows of what a query says. ``near`` gives the directory of results once the query
     is known to be one, and is told whether it asks for samples.
 

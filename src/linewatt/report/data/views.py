@@ -26,7 +26,7 @@ from linewatt.report.data.result_columns import (
 from linewatt.report.data.trial_columns import end_columns, rows_of_ends, rows_of_trials, trial_columns
 from linewatt.report.kinds import result_kind
 from linewatt.report.trials.digest import Digest, digest_of
-from linewatt.store import Result, load_result, remembered_of_result
+from linewatt.store import Result, cached_of_result, load_result
 
 Rows = list[list[Cell]]
 
@@ -74,7 +74,7 @@ class View:
 
     def kept(self, source: Source) -> Rows:
         """The same, made once and kept for the next time. Raises StoreError."""
-        return remembered_of_result(source.path, f"sql-{self.name}", _shape(), lambda: self.rows(source))
+        return cached_of_result(source.path, f"sql-{self.name}", _shape(), lambda: self.rows(source))
 
 
 @cache

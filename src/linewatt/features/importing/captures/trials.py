@@ -17,7 +17,7 @@ from linewatt.engine.measuring import (
     InstanceRun,
     Setup,
     load_series,
-    silence_s,
+    silence_reason,
     trial_of,
 )
 from linewatt.errors import FileRefused, InvalidInput, ParseError
@@ -169,7 +169,7 @@ def _measured(group: _Group, cut: Cut, trial_facts: doubts.Known) -> Trial:
         trial = understood(lambda: _trial(cut, trial_facts), "what its files hold")
     except ParseError as error:
         return _failed(group, trial_facts.load, str(error))
-    why = _nothing(group, trial) or silence_s(cut.run, cut.runs, cut.window)
+    why = _nothing(group, trial) or silence_reason(cut.run, cut.runs, cut.window)
     return trial if why is None else _failed(group, trial_facts.load, why)
 
 

@@ -15,7 +15,7 @@ from linewatt.analysis.limits import (
     cpu_users_text,
     limit_name,
     short_limit,
-    used_cores,
+    used_ratio,
 )
 from linewatt.declare import FLAT, SELDOM
 from linewatt.findings import FULL_RATIO
@@ -192,7 +192,7 @@ def _candidate(ranked: Ranked, *, named: bool) -> CandidateDocument:
         trials_known=len(ranked.known),
         for_=ranked.evidence,
         cpus=ranked.cpu.cpus if ranked.cpu else None,
-        role_used_mean=used_cores(ranked.role, load_niced=ranked.load_niced) if ranked.role else None,
+        role_used_mean=used_ratio(ranked.role, load_niced=ranked.load_niced) if ranked.role else None,
         quota=None if ranked.cgroup is None else fill(QuotaKeys, ranked),
         retransmits=None if ranked.sent_again is None else _retransmits(ranked.sent_again),
     )

@@ -15,7 +15,7 @@ from linewatt.analysis.cases import (
     InstanceStep,
     State,
     bounded_by_cpus,
-    carries_less_at_most,
+    falls_beyond_knee,
     instance_search_of,
     knee_place,
     next_instance_step,
@@ -83,7 +83,7 @@ def answer_words(search: InstanceSearch) -> str:
             f"most have a number"
         )
     if search.state == "found" and search.knee is not None:
-        return _knee_words(search.knee, search.after_bps if carries_less_at_most(search) else None)
+        return _knee_words(search.knee, search.after_bps if falls_beyond_knee(search) else None)
     if stops is None or stops.gain is None or enough is None:
         return f"no knee up to {plural(most_tried, 'instance')}"
     if search.state == "flat":
