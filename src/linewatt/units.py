@@ -266,7 +266,7 @@ def format_seconds(seconds: float | None) -> str:
     return f"{hours // 24} d {hours % 24:02d} h"
 
 
-def when(time_s: float | None) -> str:
+def format_time_utc(time_s: float | None) -> str:
     """A Unix time for people, in UTC: ``2026-02-03 14:05 UTC``."""
     return MISSING if time_s is None else datetime.fromtimestamp(time_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
 

@@ -39,7 +39,7 @@ from linewatt.report.table import (
     text_cells,
 )
 from linewatt.store import Damaged, Result, cached_of_result, load_result
-from linewatt.units import MISSING, format_rate, when
+from linewatt.units import MISSING, format_rate, format_time_utc
 
 if TYPE_CHECKING:
     from linewatt.report.trials.digest import Digest
@@ -294,7 +294,9 @@ def _row(result: Listed | Damaged) -> Row:
     cells = (
         *_answer(result.best),
         Cell(MISSING if result.shown is None else str(result.shown)),
-        *text_cells(_done(result.heading), when(result.heading["created_s"]), _name(result.heading)),
+        *text_cells(
+            _done(result.heading), format_time_utc(result.heading["created_s"]), _name(result.heading)
+        ),
     )
     return Row(text_cells(id_of(result)), cells)
 

@@ -17,9 +17,9 @@ from tests.report_factories import (
 from linewatt.model import Case
 from linewatt.records import Idle, IdleHost
 from linewatt.report.machine.environment import FactGroup, environment_groups
-from linewatt.report.printing.export import when
 from linewatt.report.trials.caveats import caveats, progress
 from linewatt.report.trials.digest import digest_of
+from linewatt.units import format_time_utc
 
 TCP = Case("tcp", "h1", "h2")
 LAB = {
@@ -59,8 +59,8 @@ def test_failures_are_said() -> None:
 
 
 def test_times_are_utc_and_unknown_time_is_a_dash() -> None:
-    assert when(1_767_225_600) == "2026-01-01 00:00 UTC"
-    assert when(None) == "–"
+    assert format_time_utc(1_767_225_600) == "2026-01-01 00:00 UTC"
+    assert format_time_utc(None) == "–"
 
 
 def test_only_known_values_that_disagree_differ() -> None:

@@ -17,7 +17,7 @@ from linewatt.features.calibration.documents import Bounded, CalibrationUsed
 from linewatt.features.calibration.findings import BEYOND_RATIO, CALIBRATION_DAYS
 from linewatt.missing import Missing
 from linewatt.model import EndResult, Flag, PowerResult, Provenance, Trial
-from linewatt.units import format_percent, when
+from linewatt.units import format_percent, format_time_utc
 
 CODES = ("power-corrected", "power-not-corrected", "calibration-extrapolated", "calibration-old")
 DAY_S = 86_400.0
@@ -70,7 +70,7 @@ class Correction:
         true = "how true is not known" if stated is None else f"stated within {format_percent(stated)}"
         return (
             f"(reading {sign} {offset}) / {self.slope:.4f}, by {self.used.name} of "
-            f"{when(calibration.measured_s)} against {calibration.reference.source}, {true}"
+            f"{format_time_utc(calibration.measured_s)} against {calibration.reference.source}, {true}"
         )
 
 

@@ -16,7 +16,7 @@ from linewatt.features.history import baselines
 from linewatt.features.history.baselines import Baseline
 from linewatt.foreign import one_line
 from linewatt.store import find_result
-from linewatt.units import when
+from linewatt.units import format_time_utc
 
 SCHEMA_VERSION = 1
 
@@ -51,7 +51,7 @@ def print_baselines(*, results: Path, as_json: bool) -> None:
     else:
         for baseline in listed:
             gone = "" if baseline.is_there else "  is not there any more: deleted or moved"
-            put(one_line(f"{baseline.name}  {baseline.id}  set {when(baseline.set_s)}{gone}"))
+            put(one_line(f"{baseline.name}  {baseline.id}  set {format_time_utc(baseline.set_s)}{gone}"))
         if not listed:
             say(f"no baseline below {results}; 'linewatt baseline set NAME ID' names one")
     if not all(baseline.is_there for baseline in listed):

@@ -20,7 +20,7 @@ from linewatt import durable, foreign
 from linewatt.document import Part
 from linewatt.errors import InvalidInput, ParseError, StoreError
 from linewatt.store import json_of, unstored_text
-from linewatt.units import when
+from linewatt.units import format_time_utc
 
 FOLDER = "baselines"
 PREFIX = "baseline:"
@@ -89,7 +89,7 @@ def find(root: Path, reference: str) -> Path:
         )
     if not baseline.is_there:
         raise StoreError(
-            f"{reference}: is {baseline.id} since {when(baseline.set_s)}, "
+            f"{reference}: is {baseline.id} since {format_time_utc(baseline.set_s)}, "
             f"and that result is not below {root} any more; "
             f"'linewatt baseline set {name} ID' names another"
         )

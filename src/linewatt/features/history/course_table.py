@@ -26,8 +26,7 @@ from linewatt.report import (
 )
 from linewatt.report import provenance_words as sources
 from linewatt.report.comparison import mean_cell, where_and_what
-from linewatt.report.printing import when
-from linewatt.units import first_of
+from linewatt.units import first_of, format_time_utc
 
 MOST_ROWS = 30
 """with more results, consecutive results without a note share one row"""
@@ -85,7 +84,7 @@ def _row_of_result(named: NamedCourse, at: int, note: str) -> Row:
     mean = mean_cell(point.mean, named.unit, provenance_mark(point.provenance))
     if not isinstance(named.course.case, Case):
         mean = replace(mean, note=None)
-    return Row(text_cells(point.side.id), (Cell(when(point.side.created_s)), mean, Cell(note)))
+    return Row(text_cells(point.side.id), (Cell(format_time_utc(point.side.created_s)), mean, Cell(note)))
 
 
 def _row_of_gap(named: NamedCourse, places: Sequence[int]) -> Row:

@@ -36,7 +36,8 @@ from linewatt.model import Case
 from linewatt.report import Lines, Section, Table, plural, text_lines
 from linewatt.report.charts import DrawnFigure, Figure, Row, draw_figures, mean_row
 from linewatt.report.comparison import ENDING_BY_EXIT_CODE, lab_words_of, mean_cell
-from linewatt.report.printing import pages_of_files, when
+from linewatt.report.printing import pages_of_files
+from linewatt.units import format_time_utc
 
 MOST_CHARTS = 60
 """with more courses, those that changed are drawn first"""
@@ -158,7 +159,7 @@ def _asides_section(history: History) -> Section:
 
 def _figure(named: NamedCourse, response: Response, name: str) -> Figure:
     course = named.course
-    days = [when(point.side.created_s)[:10] for point in course.points]
+    days = [format_time_utc(point.side.created_s)[:10] for point in course.points]
     axis = f"{response.title}{f' ({named.unit.name})' if named.unit.name else ''}"
     return Figure(
         name=f"history-{name}",

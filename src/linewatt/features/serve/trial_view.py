@@ -10,7 +10,7 @@ from linewatt.features.serve import listed_files as listed
 from linewatt.features.serve.listed_files import Entry
 from linewatt.report.trials import digest_of, trial_sections
 from linewatt.store import Result, trial_dirs
-from linewatt.units import format_seconds, when
+from linewatt.units import format_seconds, format_time_utc
 
 
 def trial_values(result: Result) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def trial_values(result: Result) -> dict[str, Any]:
         "result": result,
         "name": result.manifest.name or result.id,
         "describe": view.describe(trial.case),
-        "started": when(trial.started_s),
+        "started": format_time_utc(trial.started_s),
         "window": format_seconds(trial.window.seconds if trial.window else None),
         "lab": any(host.lab for host in view.hosts.values()),
         "sections": trial_sections(view),

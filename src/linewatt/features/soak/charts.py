@@ -16,9 +16,15 @@ from linewatt.features.soak.ledger_tables import stamp
 from linewatt.features.soak.series import OTHERS
 from linewatt.report import provenance_words as sources
 from linewatt.report.charts import LETTER_PX, Figure, Row, Spec, specs, spread_labels
-from linewatt.report.printing import when
 from linewatt.sensors import DROP_CAUSES
-from linewatt.units import BPS_PER_GBPS, BPS_PER_MBPS, format_rate, format_seconds, format_significant
+from linewatt.units import (
+    BPS_PER_GBPS,
+    BPS_PER_MBPS,
+    format_rate,
+    format_seconds,
+    format_significant,
+    format_time_utc,
+)
 
 MOST_POINTS = 500
 _SIZE_PX = (900, 190)
@@ -177,7 +183,9 @@ def _spec(soak: Soak, axis: str, series: Mapping[str, Cells]) -> Spec:
         for point in downsample(cells, MOST_POINTS)
     ]
     span_s = max(part.ended_s for part in soak.parts) - soak.scan.start_s
-    x = specs.amount("x", f"{unit} from {when(soak.scan.start_s)}", (0, span_s / unit_s), ticks=8, grid=False)
+    x = specs.amount(
+        "x", f"{unit} from {format_time_utc(soak.scan.start_s)}", (0, span_s / unit_s), ticks=8, grid=False
+    )
     top = max((row["greatest"] or 0.0 for row in rows), default=0.0) or 1.0
     y = specs.amount("value", axis, (0, 1.08 * float(top)))
     names = list(series)

@@ -30,13 +30,14 @@ from linewatt.foreign import one_line
 from linewatt.missing import Missing
 from linewatt.report import bytes_text, number_text, plural, provenance_mark
 from linewatt.report import provenance_words as sources
-from linewatt.report.printing import TRUST, Block, Entry, Line, Screen, hosts_words, sparkline, when
+from linewatt.report.printing import TRUST, Block, Entry, Line, Screen, hosts_words, sparkline
 from linewatt.units import (
     MISSING,
     format_change,
     format_percent,
     format_rate,
     format_seconds,
+    format_time_utc,
 )
 
 
@@ -70,7 +71,7 @@ def first_screen(soak: Soak) -> Screen:
         (
             hosts_words([*soak.hosts]),
             f"a soak, {state(soak)}",
-            when(soak.result.manifest.created_s),
+            format_time_utc(soak.result.manifest.created_s),
         ),
         (" · ".join(lab),) if lab else (),
         f"{rate[0].upper()}{rate[1:]}; {ledger}.",

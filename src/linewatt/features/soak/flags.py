@@ -15,8 +15,14 @@ from linewatt.features.soak.stuck_meters import frozen
 from linewatt.missing import Missing
 from linewatt.model import Flag
 from linewatt.report import plural
-from linewatt.report.printing import when
-from linewatt.units import first_of, format_change, format_percent, format_rate, format_seconds
+from linewatt.units import (
+    first_of,
+    format_change,
+    format_percent,
+    format_rate,
+    format_seconds,
+    format_time_utc,
+)
 
 FEWEST_CELLS = 100
 """slices from which the mean of their rates must agree with the total"""
@@ -81,7 +87,7 @@ def _missing(soak: Soak) -> Iterator[Flag]:
 def _time(missing: MissingChunks) -> str:
     """The time that is not there: how much, unless the part's end is only known by what is there."""
     took_s = missing.end_s - missing.start_s
-    start = when(missing.start_s)
+    start = format_time_utc(missing.start_s)
     return f"{format_seconds(took_s)} from {start}" if took_s > 0 else f"after {start}"
 
 
@@ -134,7 +140,7 @@ def _interrupted(soak: Soak) -> Iterator[Flag]:
         yield Flag(
             "soak-interrupted",
             f"part {before.number} to {after.number}",
-            f"from {when(before.ended_s)} on nothing ran or was read for "
+            f"from {format_time_utc(before.ended_s)} on nothing ran or was read for "
             f"{format_seconds(after.started_s - before.ended_s)} ({before.why or 'the controller ended'})",
             "totals and rates are of the time that was measured; whatever builds up over days began anew",
         )
@@ -150,7 +156,8 @@ def _silent(soak: Soak) -> Iterator[Flag]:
     if gaps:
         longest = sorted(gaps, key=lambda gap: gap.start_s - gap.end_s)
         named = [
-            f"{gap.host} {gap.source} for {format_seconds(gap.end_s - gap.start_s)} from {when(gap.start_s)}"
+            f"{gap.host} {gap.source} for {format_seconds(gap.end_s - gap.start_s)} "
+            f"from {format_time_utc(gap.start_s)}"
             for gap in longest
         ]
         yield Flag(
@@ -186,7 +193,7 @@ def _stalls(soak: Soak) -> Iterator[Flag]:
     if soak.stalls:
         scan = soak.scan
         named = [
-            f"{when(scan.start_s + stall.first * scan.cell_s)} for "
+            f"{format_time_utc(scan.start_s + stall.first * scan.cell_s)} for "
             f"{format_seconds((stall.end - stall.first) * scan.cell_s)}"
             for stall in soak.stalls
         ]

@@ -25,8 +25,8 @@ from linewatt.features.soak.summary import details, summary
 from linewatt.foreign import one_line
 from linewatt.report import plural
 from linewatt.report.machine import connection_lines
-from linewatt.report.printing import render_table, titled, when
-from linewatt.units import format_seconds
+from linewatt.report.printing import render_table, titled
+from linewatt.units import format_seconds, format_time_utc
 
 _MOST_EVENTS = 20
 
@@ -57,7 +57,7 @@ def _heading(soak: Soak) -> RenderableType:
     name = f"{manifest.name or soak.result.id} [{soak.result.id}]"
     lines = [
         Text(one_line(name), style="bold"),
-        Text(f"{when(manifest.created_s)}, a soak: {state(soak)}"),
+        Text(f"{format_time_utc(manifest.created_s)}, a soak: {state(soak)}"),
     ]
     if soak.is_lab:
         lines.append(Text("Lab result: simulated hosts on one machine; not how fast hardware is."))

@@ -15,7 +15,8 @@ from linewatt.foreign import one_line
 from linewatt.json_document import document_of, of_class
 from linewatt.report import Section, text_lines
 from linewatt.report.charts import draw_figures
-from linewatt.report.printing import Identity, html_page, identity_of_result, render_table, when
+from linewatt.report.printing import Identity, html_page, identity_of_result, render_table
+from linewatt.units import format_time_utc
 
 
 def show(view: View, width: int | None = None) -> RenderableType:
@@ -23,7 +24,7 @@ def show(view: View, width: int | None = None) -> RenderableType:
     manifest = view.result.manifest
     head = [
         Text(one_line(str(manifest.name or view.result.id)), style="bold"),
-        Text(one_line(f"{view.result.id} · {when(manifest.created_s)}")),
+        Text(one_line(f"{view.result.id} · {format_time_utc(manifest.created_s)}")),
         Text(f"! {one_line(view.caveat)}", style="yellow"),
     ]
     parts: list[RenderableType] = [Group(*head), Text(one_line(view.answer), style="bold")]

@@ -17,10 +17,9 @@ from linewatt.analysis.comparison import (
 )
 from linewatt.model import Case
 from linewatt.records import Host
-from linewatt.report.printing.export import when
 from linewatt.report.printing.screen import hosts_words
 from linewatt.report.series import case_labels, plural, test_title
-from linewatt.units import first_of
+from linewatt.units import first_of, format_time_utc
 
 BASE_AND_LEVEL = ("base", "level")
 
@@ -120,7 +119,7 @@ def heading(comparison: Comparison) -> list[str]:
 
 
 def _run_text(side: Side) -> str:
-    run, name_and_time = side.single_run, f"{side.id}, {when(side.created_s)}"
+    run, name_and_time = side.single_run, f"{side.id}, {format_time_utc(side.created_s)}"
     return name_and_time if run is None else f"{name_and_time}, {run.headline} [{run.task.key}]"
 
 

@@ -14,7 +14,6 @@ from .export import identity_of_result as identity_of_result
 from .export import keyed_case as keyed_case
 from .export import keyed_case_of as keyed_case_of
 from .export import verdict_numbers as verdict_numbers
-from .export import when as when
 from .html import environment_of_pages as environment_of_pages
 from .html import html_page as html_page
 from .html import pages_of_files as pages_of_files

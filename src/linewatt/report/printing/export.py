@@ -19,7 +19,6 @@ from linewatt.json_document import document_of, of_class
 from linewatt.model import Case, Direction, Family, Flag, Shape
 from linewatt.records import Count
 from linewatt.store import Result
-from linewatt.units import when as when
 
 SCHEMA_VERSION: Final = 1
 

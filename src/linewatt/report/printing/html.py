@@ -23,7 +23,6 @@ from linewatt.report.campaign_text import campaign_text, campaign_title
 from linewatt.report.glossary import GLOSSARY, LEVEL_GLOSSARY, POWER_GLOSSARY, interval_entry
 from linewatt.report.machine.environment import environment_groups, environment_section
 from linewatt.report.machine.map import machine_maps
-from linewatt.report.printing.export import when
 from linewatt.report.printing.page_rows import marks_html, rows_html
 from linewatt.report.printing.saving import save_figure, save_table
 from linewatt.report.series import plural
@@ -34,7 +33,7 @@ from linewatt.report.trials.repeats import repeats_lines
 from linewatt.report.trials.sections import page_sections
 from linewatt.report.trials.settings.levels import where
 from linewatt.store import Result
-from linewatt.units import MISSING, number_ranges, unbroken
+from linewatt.units import MISSING, format_time_utc, number_ranges, unbroken
 
 _HERE = Path(__file__).parents[1]
 
@@ -95,7 +94,7 @@ def html_page(
             measured_with=manifest.linewatt_version,
             campaign_text=campaign_text(manifest),
             version=__version__,
-            created=when(manifest.created_s),
+            created=format_time_utc(manifest.created_s),
             lab=any(host.lab for host in hosts.values()),
             environment=environment_section(
                 environment_groups(hosts, values.pop("idle", None), result.connections), hosts

@@ -20,7 +20,6 @@ from linewatt.report.findings import FindingNote, Marks
 from linewatt.report.machine.connections import TITLE as SLOW_HOSTS
 from linewatt.report.machine.connections import connection_lines
 from linewatt.report.machine.environment import core_words
-from linewatt.report.printing.export import when
 from linewatt.report.printing.text_table import note_text, render_table
 from linewatt.report.section import Lines
 from linewatt.report.series import plural
@@ -53,7 +52,7 @@ from linewatt.report.trials.settings.levels import level_cases, level_table, whe
 from linewatt.report.trials.settings.matrix import matrix_table, pair_cases
 from linewatt.report.trials.settings.placements import ran_lines
 from linewatt.report.trials.settings.scalability import scalability_table
-from linewatt.units import MISSING, number_ranges
+from linewatt.units import MISSING, format_time_utc, number_ranges
 
 _MOST_EVIDENCE = 3
 
@@ -125,7 +124,7 @@ def _name(view: Digest) -> str:
 def _heading(view: Digest) -> RenderableType:
     lines = [Text(_name(view), style="bold"), Text(one_line(view.result.id))]
     facts = [
-        when(view.result.manifest.created_s),
+        format_time_utc(view.result.manifest.created_s),
         ", ".join(map(one_line, view.hosts)),
         progress(view),
     ]

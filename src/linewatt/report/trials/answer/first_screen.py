@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from linewatt.core.feature import feature_functions
 from linewatt.foreign import one_line
-from linewatt.report.printing.export import when
 from linewatt.report.printing.screen import Block, Line, Screen, hosts_words
 from linewatt.report.trials.answer.answer import answer, failed_entries
 from linewatt.report.trials.answer.trust import trust_block
@@ -23,7 +22,7 @@ from linewatt.report.trials.subject import (
     matrix_subject,
     networks_subject,
 )
-from linewatt.units import MISSING
+from linewatt.units import MISSING, format_time_utc
 
 
 def first_screen_of_trials(view: Digest) -> Screen | None:
@@ -60,7 +59,7 @@ def first_screen_of_trials(view: Digest) -> Screen | None:
     caveats = " · ".join(short_caveats(view))
     return Screen(
         str(view.result.manifest.name or MISSING),
-        (hosts, progress(view), when(view.result.manifest.created_s)),
+        (hosts, progress(view), format_time_utc(view.result.manifest.created_s)),
         (caveats,) if caveats else (),
         next((subject.sentence for subject in subjects), case_answer.sentence if case_answer else ""),
         doubts.remark,
