@@ -28,14 +28,15 @@ def modules(src: Path) -> dict[str, str]:
     return {name.removesuffix(".__init__"): path.read_text() for path, name in sorted(paths.items())}
 
 
-def imports_from_elsewhere(sources: dict[str, str]) -> Iterator[tuple[str, str, str]]:
-    """Importer, and what it imports of another room: package or module, and name."""
+def imports(sources: dict[str, str], *, of_own_room: bool) -> Iterator[tuple[str, str, str]]:
+    """Importer, and what it imports of its own room, or of others: package or module, and name."""
     for importer, source in sources.items():
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("linewatt."):
                 for alias in node.names:
                     whole = f"{node.module}.{alias.name}"
-                    if room_of(whole if whole in sources else node.module or "") != room_of(importer):
+                    room = room_of(whole if whole in sources else node.module or "")
+                    if (room == room_of(importer)) == of_own_room:
                         yield importer, node.module or "", alias.name
 
 
@@ -44,15 +45,24 @@ def past_doors(sources: dict[str, str], doors: Doors) -> list[str]:
     rooms = {package.split(".")[1] for package in doors}
     return [
         f"{importer}: from {package} import {name}"
-        for importer, package, name in imports_from_elsewhere(sources)
+        for importer, package, name in imports(sources, of_own_room=False)
         if package.split(".")[1] in rooms and name not in doors.get(package, {})
         if f"{package}.{name}" not in doors  # the door of a folder, as a namespace
     ]
 
 
+def through_own_door(sources: dict[str, str], doors: Doors) -> list[str]:
+    """Imports through a front door of the importer's own room."""
+    return [
+        f"{importer}: from {package} import {name}"
+        for importer, package, name in imports(sources, of_own_room=True)
+        if doors.get(package, {}).get(name, f"{package}.{name}") != f"{package}.{name}"
+    ]
+
+
 def unused(sources: dict[str, str], doors: Doors) -> list[str]:
     """What doors list and no other room imports; what a namespace lists is used where that is."""
-    used = {(package, name) for _, package, name in imports_from_elsewhere(sources)}
+    used = {(package, name) for _, package, name in imports(sources, of_own_room=False)}
     namespaces = {f"{package}.{name}" for package, name in used} & set(doors)
     return [
         f"{package}: {name}"
@@ -64,6 +74,10 @@ def unused(sources: dict[str, str], doors: Doors) -> list[str]:
 
 def test_rooms_use_of_each_other_what_front_doors_list() -> None:
     assert past_doors(modules(SRC), DOORS) == []
+
+
+def test_within_a_room_modules_import_from_the_module_itself() -> None:
+    assert through_own_door(modules(SRC), DOORS) == []
 
 
 def test_front_doors_list_what_other_rooms_use_and_nothing_else() -> None:
@@ -117,6 +131,20 @@ EXAMPLE: dict[str, str] = {A: "", "linewatt.a.user": "", B: "", C: "", "linewatt
 def test_an_import_past_a_front_door_is_found(source: str, *, goes_past: bool) -> None:
     doors = {B: {"name": f"{C}.part"}, C: {}}
     assert bool(past_doors(EXAMPLE | {"linewatt.a.user": source}, doors)) is goes_past
+
+
+@pytest.mark.parametrize(
+    ("source", "is_own"),
+    [
+        (f"from {B} import name", True),
+        (f"from {B} import inner", False),
+        (f"from {C}.part import name", False),
+        ("from linewatt.a import name", False),
+    ],
+)
+def test_an_import_through_the_door_of_the_own_room_is_found(source: str, *, is_own: bool) -> None:
+    doors = {"linewatt.a": {"name": "linewatt.a.user"}, B: {"name": f"{C}.part", "inner": C}}
+    assert bool(through_own_door(EXAMPLE | {"linewatt.b.inner.part": source}, doors)) is is_own
 
 
 def test_a_name_that_nobody_uses_any_more_is_found() -> None:

@@ -3,6 +3,7 @@
 
 More instances bring no more, the line and the CPUs of both ends have room, nothing is lost, and the level
 repeats. Each of these is checked; what is not known is named, and without all of it no verdict stands on it.
+The sentence "limited by …" is made in ``report/trials/answer/limits.py``.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 """What limits a case, in words with the evidence; or that nothing known does. Pure.
 
 The verdict is the candidate nearest to full whose evidence holds in every trial, with those as near as
-``TIE``; where the best is below ``FULL`` nothing is named (docs/limits.md). The sentence "limited by …" is
-made of it in ``report/trials/answer/limits.py``.
+``TIE_RATIO``; where the best is below ``FULL_RATIO`` nothing is named (docs/limits.md). The other cases of
+its series may tell more: ``analysis/limits/ceiling.py``.
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ Facts that shape the flags and the parser (docs/loads.md has the versions that w
   option to an older peer.
 - A failed run can exit with status 0 and still print intervals: only ``error`` in the JSON tells.
 - ``--time`` takes whole seconds, 1 to 86,400.
+
+What binds a process to its CPUs is put before its command: ``placement/pin.py``.
 """
 
 from __future__ import annotations
