@@ -54,6 +54,8 @@ class Plant:
     campaign: Data
     limits: frozenset[str] = frozenset()
     findings: frozenset[str] = frozenset()
+    causes: frozenset[str] = frozenset()
+    """what is told of how it was planted: before the findings, for it explains them"""
     planting: Planting = nothing
     during: Callable[[Ground], None] | None = None
     """what is done in each trial, from its start on"""
@@ -295,6 +297,7 @@ PLANTS = (
         "for two seconds of the window the link carries almost nothing",
         {"window": LONG_WINDOW},
         findings=_words("throughput-dips"),
+        causes=_words("interface-changed"),
         planting=_shaped(*shaper("2gbit")),
         during=_dip,
     ),

@@ -143,7 +143,9 @@ def test_a_planted_truth_is_said_first(plant: Plant, ground: Ground, tmp_path: P
             assert said.first() in plant.limits, told
             told = said.cases[0]["limited_by"]
         if plant.findings:
-            first = next((one for one in said.findings if one["code"] not in LAYOUT | others_say), None)
+            codes = [one["code"] for one in said.findings if one["code"] not in LAYOUT | others_say]
+            assert set(codes[: len(plant.causes)]) == plant.causes, told
+            first = next((one for one in said.findings if one["code"] in codes[len(plant.causes) :]), None)
             assert first is not None, told
             assert first["code"] in plant.findings, told
             told = " ".join(f"{one['where']} {one['evidence']}" for one in first["evidence"])
