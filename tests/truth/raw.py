@@ -124,6 +124,13 @@ class Raw(Readings):
         after = [value for time_s, value in points if time_s >= self.end_s]
         return inside[-1] - inside[0], after[0] - before[-1]
 
+    def waited(self, host: str) -> float:
+        """The part of the time between both looks at threads that the one that waited most had no CPU."""
+        late = json.loads(self.texts[f"{host}/readback.json"])
+        early = {one["tid"]: one for one in late["before"]["threads"]}
+        both = [(early[one["tid"]], one) for one in late["threads"] if one["tid"] in early]
+        return max((b["wait_s"] - a["wait_s"]) / (b["read_s"] - a["read_s"]) for a, b in both)
+
     def _counter(self, host: str, name: str) -> list[tuple[float, float]]:
         points = []
         for record in self._records(host, "netcounters"):

@@ -225,6 +225,9 @@ def _cpu(found: re.Match[str], case: Case, raws: Sequence[Raw]) -> Pairs:
     yield found["most"], _of_role(found["role"] or _single(case), raws, *_COLUMNS[found["column"]])
     if found["taken"]:
         yield found["taken"], _of_role(found["role"] or _single(case), raws, "steal")
+    if found["waited"]:
+        end, _ = _role(found["role"] or _single(case))
+        yield found["waited"], 100 * fmean(raw.waited(raw.trial[end]["host"]) for raw in raws)
 
 
 def _single(case: Case) -> str:
@@ -304,7 +307,8 @@ _UNIT = r"(?P<unit>[GMk]bps)"
 CLAIMS: tuple[tuple[str, Claim], ...] = (
     (
         rf"(?:{_ROLE} )?(?P<busy>{_NUMBER}) % busy, (?P<most>{_NUMBER}) % (?P<column>usr|sys|soft|irq|other)"
-        rf"(?:; (?P<taken>{_NUMBER}) % of its time taken by a hypervisor)?",
+        rf"(?:; (?P<taken>{_NUMBER}) % of its time taken by a hypervisor)?"
+        rf"(?:; a thread of the load waited for a CPU (?P<waited>{_NUMBER}) % of the time)?",
         _cpu,
     ),
     (rf"{_ROLE}, (?P<busy>{_NUMBER}) %", _next),
