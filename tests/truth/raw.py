@@ -107,6 +107,19 @@ class Raw(Readings):
         """Payload that an end counted in the window."""
         return sum(8 * part * float(one["bytes"]) for part, one in self._intervals(role)) / self.seconds
 
+    def rate_between(self, begins_s: float, ends_s: float) -> float:
+        """Payload that the receiver counted from one second of the window to another, bit/s."""
+        counted = 0.0
+        for one in self.trial["instances"]:
+            host = self.trial["case"]["receiver"]
+            document = json.loads(self.texts[f"{host}/iperf3-server-{one['instance']}.json"])
+            for whole in (interval["sum"] for interval in document["intervals"]):
+                start_s = one["receiver_start_s"] + whole["start"] - self.start_s
+                length_s = whole["end"] - whole["start"]
+                shared_s = min(start_s + length_s, ends_s) - max(start_s, begins_s)
+                counted += 8 * whole["bytes"] * max(0.0, shared_s) / length_s if length_s else 0.0
+        return counted / (ends_s - begins_s)
+
     def datagrams(self, key: str = "packets") -> float:
         """``packets`` or ``lost_packets`` of the receiver in the window."""
         return sum(part * float(one.get(key, 0)) for part, one in self._intervals("receiver"))
@@ -129,7 +142,8 @@ class Raw(Readings):
         late = json.loads(self.texts[f"{host}/readback.json"])
         early = {one["tid"]: one for one in late["before"]["threads"]}
         both = [(early[one["tid"]], one) for one in late["threads"] if one["tid"] in early]
-        return max((b["wait_s"] - a["wait_s"]) / (b["read_s"] - a["read_s"]) for a, b in both)
+        ratios = [(b["wait_s"] - a["wait_s"]) / (b["read_s"] - a["read_s"]) for a, b in both]
+        return float(max(ratios))
 
     def _counter(self, host: str, name: str) -> list[tuple[float, float]]:
         points = []

@@ -92,8 +92,9 @@ def test_the_demo_has_few_findings_and_none_that_is_false(demo: Demo) -> None:
     assert len(codes) <= MOST_FINDINGS, codes
     planned = {"app-irq-share-cpu", "instances-share-cpu", "hosts-share-cpus"}
     full = {"rate-not-reached", "test-bed-is-the-limit", "udp-loss"}
+    counted_again = {"idle-drifted", "throughput-dips", "throughput-drifts"}  # below: a busy machine has them
     said = [f"{one['code']}: {one['evidence'][0]['evidence']}" for one in demo.document["flags"]]
-    assert set(codes) <= planned | full, "\n".join(said)
+    assert set(codes) <= planned | full | counted_again, "\n".join(said)
     cpus = {tuple(demo.trials[0].trial[end][role]["cpus"]) for end in ENDS for role in ("app_cpu", "irq_cpu")}
     assert ("app-irq-share-cpu" in codes) == (len(cpus) < 4)
 
@@ -282,6 +283,32 @@ def _dropped(found: re.Match[str], _: Case, raws: Sequence[Raw]) -> Pairs:
     yield found["count"], fmean(own)
 
 
+def _step(found: re.Match[str], _: Case, raws: Sequence[Raw]) -> Pairs:
+    """Two levels of a window, and what its mean is off from the longer one."""
+    (raw,) = raws
+    at_s = float(found["at"])
+    before, after = raw.rate_between(0.0, at_s), raw.rate_between(at_s, raw.seconds)
+    yield found["before"], before / _SCALE[found["before_unit"]]
+    yield found["after"], after / _SCALE[found["unit"]]
+    yield found["window"], raw.seconds
+    mean_change = raw.rate_bps("receiver") / (before if at_s > raw.seconds / 2 else after) - 1
+    for said, change in ((found["change"], after / before - 1), (found["effect"], mean_change)):
+        assert float(said.replace("−", "-")) == pytest.approx(100 * change, abs=1.0), found[0]
+
+
+def _low(found: re.Match[str], _: Case, raws: Sequence[Raw]) -> Pairs:
+    """One interval below the others; where it lies is said to 10 ms, a twentieth of its length."""
+    (raw,) = raws
+    start_s, end_s = float(found["start"]), float(found["end"])
+    low = raw.rate_between(start_s, end_s)
+    assert float(found["low"]) == pytest.approx(low / _SCALE[found["low_unit"]], rel=0.1), found[0]
+    mean = raw.rate_bps("receiver")
+    others = (mean * raw.seconds - low * (end_s - start_s)) / (raw.seconds - end_s + start_s)
+    yield found["others"], others / _SCALE[found["unit"]]
+    yield found["count"], round(raw.seconds / (end_s - start_s))
+    assert float(found["effect"].replace("−", "-")) == pytest.approx(100 * (mean / others - 1), abs=0.5)
+
+
 def _stolen(found: re.Match[str], _: Case, raws: Sequence[Raw]) -> Pairs:
     """Cores of all CPUs that a host of the lab has."""
     (raw,) = raws
@@ -337,6 +364,18 @@ CLAIMS: tuple[tuple[str, Claim], ...] = (
         rf"(?P<host>h\d+): (?P<taken>{_NUMBER}) cores were taken by the hypervisor, "
         rf"(?P<used>{_NUMBER}) were used",
         _stolen,
+    ),
+    (
+        rf"throughput (?:rises|falls) at (?P<at>{_NUMBER}) s, from (?P<before>{_NUMBER}) "
+        rf"(?P<before_unit>[GMk]bps) to (?P<after>{_NUMBER}) {_UNIT} \((?P<change>[+−]{_NUMBER}) %\) within "
+        rf"the window of (?P<window>{_NUMBER}) s; it changes the mean by (?P<effect>[+−]{_NUMBER}) %",
+        _step,
+    ),
+    (
+        rf"throughput is (?P<low>{_NUMBER}) (?P<low_unit>[GMk]bps) in 1 of (?P<count>\d+) intervals "
+        rf"\(within (?P<start>{_NUMBER}) s to (?P<end>{_NUMBER}) s\) and (?P<others>{_NUMBER}) {_UNIT} in "
+        rf"the others; it changes the mean by (?P<effect>[+−]{_NUMBER}) %",
+        _low,
     ),
     (r"(?P<count>\d+) instances run on CPU (?P<cpu>\d+)", _layout),
     (r"CPU (?P<cpu>\d+) runs a load process and takes the receive work", _layout),
