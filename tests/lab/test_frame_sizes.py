@@ -28,33 +28,34 @@ def wire_bytes(end: dict[str, Any], way: str) -> float:
     return float(counters[f"nic.{way}_bytes"] / counters[f"nic.{way}_packets"])
 
 
-BOTH = ["ipv4", "ipv6"]
+FAMILIES = ["ipv4", "ipv6"]
 
 
 @pytest.mark.parametrize(
-    ("tests", "families"),
+    ("tests", "rate"),
     [
-        (["udp-78"], BOTH),
-        pytest.param(["udp-1464", "udp-512", "udp-78"], BOTH, marks=pytest.mark.full),
+        (["udp-78"], "1M"),
+        # fast enough that the few small packets of neighbour discovery are below 0.1 % of a window
+        pytest.param(["udp-1464", "udp-512"], "20M", marks=pytest.mark.full),
     ],
-    ids=lambda names: "-".join(names),
+    ids=["smallest", "larger"],
 )
 def test_frames_on_the_wire_have_the_size_that_was_asked_for(
-    bench: Networks, tests: list[str], families: list[str]
+    bench: Networks, tests: list[str], rate: str
 ) -> None:
     bench.run(
         "run",
         bench.campaign(
             tests=tests,
-            families=families,
+            families=FAMILIES,
             networks=["bare", {"name": "vxlan", "hosts": bench.between()}],
-            rate="1M",
+            rate=rate,
             trials=1,
             window=WINDOW,
         ),
     )
     trials = bench.trials()
-    assert len(trials) == len(tests) * (len(families) + 1), "the tunnel has no IPv6 address"
+    assert len(trials) == len(tests) * (len(FAMILIES) + 1), "the tunnel has no IPv6 address"
     for trial in trials:
         case = trial["case"]
         assert trial["status"] == "done", trial["reason"]
