@@ -12,17 +12,14 @@ import base64
 import binascii
 import hmac
 import re
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from typing import Any, Final
+from typing import Final
+
+from starlette.datastructures import MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from linewatt.features.serve.settings import EVERY_ADDRESS, Settings, allowed_names
 from linewatt.hosts import is_ip
-
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 CONTENT_SECURITY_POLICY: Final = "; ".join(
     (
@@ -55,18 +52,20 @@ HEAD = "linewatt.head"
 
 
 class Refused(Exception):
-    """A refused request: its status and the reason in one line."""
+    """A refused request; its response has the reason in one line."""
 
     def __init__(self, status: int, why: str, **headers: str) -> None:
         super().__init__(why)
-        self.status = status
-        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        named_headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        self.response = PlainTextResponse(
+            f"linewatt: {why}\n", status, {"cache-control": "no-store", **named_headers}
+        )
 
 
 class Guard:
     """The outermost layer of the application (ASGI)."""
 
-    def __init__(self, app: App, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
         self._names = allowed_names(settings)
         self._any_number = settings.host in EVERY_ADDRESS
@@ -82,7 +81,10 @@ class Guard:
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message = {**message, "headers": list(_with_default_headers(message.get("headers", ())))}
+                headers = MutableHeaders(raw=[*message.get("headers", ())])
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                message = {**message, "headers": headers.raw}
             elif is_head and message["type"] == "http.response.body":
                 message = {**message, "body": b""}
             await send(message)
@@ -90,7 +92,7 @@ class Guard:
         try:
             self._check(scope)
         except Refused as error:
-            await _send_refusal(guarded, error)
+            await error.response(scope, receive, guarded)
             return
         inner = {**scope, "method": "GET", HEAD: True} if is_head else scope
         await self._app(inner, receive, guarded)
@@ -163,29 +165,3 @@ def _request_headers(scope: Scope) -> dict[str, str]:
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
         by_name[name] = f"{by_name[name]}, {value}" if name in by_name else value
     return by_name
-
-
-def _with_default_headers(headers: Iterable[tuple[bytes, bytes]]) -> Iterable[tuple[bytes, bytes]]:
-    response_headers = [(name.lower(), value) for name, value in headers]
-    yield from response_headers
-    names = {name for name, _ in response_headers}
-    for name, value in HEADERS.items():
-        if name.encode() not in names:
-            yield name.encode(), value.encode()
-
-
-async def _send_refusal(send: Send, refused: Refused) -> None:
-    body = f"linewatt: {refused}\n".encode()
-    headers = {
-        "content-type": "text/plain; charset=utf-8",
-        "content-length": str(len(body)),
-        "cache-control": "no-store",
-        **refused.headers,
-    }
-    start = {
-        "type": "http.response.start",
-        "status": refused.status,
-        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
-    }
-    await send(start)
-    await send({"type": "http.response.body", "body": body})
