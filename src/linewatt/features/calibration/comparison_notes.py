@@ -63,14 +63,14 @@ def _difference(record: Calibration) -> str:
 
 def _line(gain: Bounded, offset: Bounded, meter: str, reference: str) -> str:
     percent = Bounded(value=100 * gain.value, low=100 * gain.low, high=100 * gain.high)
-    if _zero(gain) and _zero(offset):
+    if gain.is_zero and offset.is_zero:
         return (
             f"{meter} reads as {reference} does: gain {_range(percent, ' %')}, offset {_range(offset, ' W')}"
         )
-    if _zero(gain):
+    if gain.is_zero:
         none = f"no error of gain shown ({_range(percent, ' %')})"
         return f"{meter} reads {_apart(offset, ' W')} {reference} at any load, {none}"
-    if _zero(offset):
+    if offset.is_zero:
         return f"{meter} reads {_apart(percent, ' %')} {reference}, no offset shown ({_range(offset, ' W')})"
     if gain.value * offset.value > 0:
         return f"{meter} reads {_magnitude(percent, ' %')} and {_apart(offset, ' W')} {reference}"
@@ -80,7 +80,7 @@ def _line(gain: Bounded, offset: Bounded, meter: str, reference: str) -> str:
 def _late(delay: Bounded | None) -> str:
     if delay is None:
         return "; how much later cannot be told"
-    if _zero(delay):
+    if delay.is_zero:
         return f"; no delay shown ({_range(delay, ' s')})"
     return f", {_magnitude(delay, ' s')} {'later' if delay.value > 0 else 'earlier'}"
 
@@ -160,10 +160,6 @@ def _accuracy(reference: ComparedMeter) -> str:
 
 def _scope(meter: ComparedMeter) -> str:
     return SCOPE_WORDS.get(meter.scope, meter.scope)
-
-
-def _zero(figure: Bounded) -> bool:
-    return figure.low <= 0 <= figure.high
 
 
 def _apart(figure: Bounded, unit: str) -> str:

@@ -20,6 +20,11 @@ class Bounded(Document):
     low: float
     high: float
 
+    @property
+    def is_zero(self) -> bool:
+        """Whether its CI holds 0."""
+        return self.low <= 0 <= self.high
+
 
 class ComparedMeter(Document):
     """One of two meters that were compared: a campaign's name of a source, and what of it was read."""

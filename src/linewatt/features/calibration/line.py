@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from linewatt.analysis.statistics import two_sided_p
+from linewatt.features.calibration.documents import Bounded
 from linewatt.missing import Missing
 from linewatt.sensors.power import student_t
 
@@ -44,24 +45,6 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """A value with its 95 % CI."""
-
-    value: float
-    low: float
-    high: float
-
-    @property
-    def half_width(self) -> float:
-        return (self.high - self.low) / 2
-
-    @property
-    def is_zero(self) -> bool:
-        """Whether its CI holds 0."""
-        return self.low <= 0 <= self.high
-
-
-@dataclass(frozen=True, slots=True)
 class Line:
     """``meter = (1 + gain) · reference + offset_w``, where the steps let them be told apart.
 
@@ -73,12 +56,12 @@ class Line:
     steps: int
     low_w: float
     high_w: float
-    difference_w: Figure
-    gain: Figure | None = None
-    offset_w: Figure | None = None
+    difference_w: Bounded
+    gain: Bounded | None = None
+    offset_w: Bounded | None = None
     left_w: float | None = None
     bulge_w: float | None = None
-    legs_w: Figure | None = None
+    legs_w: Bounded | None = None
     within: tuple[tuple[float, float], ...] = ()
     """powers of the reference (W, from and to) where the meter as it reads is surely within the tolerance"""
     withheld: str | None = None
@@ -136,11 +119,11 @@ def line(
     )
 
 
-def _around(value: float, half: float) -> Figure:
-    return Figure(value, value - half, value + half)
+def _around(value: float, half: float) -> Bounded:
+    return Bounded(value=value, low=value - half, high=value + half)
 
 
-def _difference(values: Sequence[float], rounding_w: float) -> Figure:
+def _difference(values: Sequence[float], rounding_w: float) -> Bounded:
     count = len(values)
     mean = math.fsum(values) / count
     spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1))
@@ -183,7 +166,7 @@ def _bulge(x: Sequence[float], residuals_w: Sequence[float], least_w: float) -> 
     return bulge_w if p < CHANCE and abs(bulge_w) > least_w else None
 
 
-def _legs(steps: Sequence[Step], residuals_w: Sequence[float], least_w: float) -> Figure | None:
+def _legs(steps: Sequence[Step], residuals_w: Sequence[float], least_w: float) -> Bounded | None:
     """How much more the meter reads at the same load after a higher one than after a lower one, if surely."""
     means: dict[tuple[str, bool], list[float]] = {}
     for step, off in zip(steps, residuals_w, strict=True):

@@ -15,7 +15,7 @@ from linewatt.errors import InvalidInput, StoreError
 from linewatt.features.calibration.comparison import SIDES, Compared, Load, compare
 from linewatt.features.calibration.delay import Delay
 from linewatt.features.calibration.documents import Bounded, Calibration, ComparedMeter, ComparedStep
-from linewatt.features.calibration.line import Figure, Line
+from linewatt.features.calibration.line import Line
 from linewatt.loads import DEFAULT_LOAD, LOADS
 from linewatt.missing import Missing
 from linewatt.model import EndResult, PowerResult, Trial, Window
@@ -104,23 +104,19 @@ def _figures(comparison: Compared) -> dict[str, Any]:
         return {"withheld": comparison.line.reason}
     line: Line = comparison.line
     return {
-        "gain": _bounded(line.gain),
-        "offset_w": _bounded(line.offset_w),
+        "gain": line.gain,
+        "offset_w": line.offset_w,
         "delay_s": _of_delay(comparison.delay),
         "averaging_s": comparison.delay.averaging_s if comparison.delay else None,
         "low_w": line.low_w,
         "high_w": line.high_w,
-        "difference_w": _bounded(line.difference_w),
+        "difference_w": line.difference_w,
         "left_w": line.left_w,
         "bulge_w": line.bulge_w,
-        "legs_w": _bounded(line.legs_w),
+        "legs_w": line.legs_w,
         "within_w": [list(span_w) for span_w in line.within],
         "withheld": line.withheld,
     }
-
-
-def _bounded(figure: Figure | None) -> Bounded | None:
-    return None if figure is None else Bounded(value=figure.value, low=figure.low, high=figure.high)
 
 
 def _of_delay(late: Delay | None) -> Bounded | None:
