@@ -13,15 +13,15 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from linewatt.analysis.power import least_sure
 from linewatt.features.calibration.documents import Bounded, CalibrationUsed
 from linewatt.features.calibration.findings import BEYOND_RATIO, CALIBRATION_DAYS
 from linewatt.missing import Missing
-from linewatt.model import EndResult, Flag, PowerResult, Provenance, Trial
+from linewatt.model import EndResult, Flag, PowerResult, Trial
 from linewatt.units import format_percent, format_time_utc
 
 CODES = ("power-corrected", "power-not-corrected", "calibration-extrapolated", "calibration-old")
 DAY_S = 86_400.0
-_SURE: tuple[Provenance, ...] = ("measured", "corrected", "datasheet", "estimate", "simulated")
 
 Used = Mapping[tuple[str, str], CalibrationUsed]
 """host, source → by what its watts are corrected"""
@@ -148,9 +148,10 @@ def _corrected(channels: Sequence[PowerResult], line: Correction) -> PowerResult
         first,
         channel=f"corrected {' + '.join(channel.channel for channel in channels)}",
         scope=first.scope if len(channels) == 1 else calibration.meter.scope,
-        provenance=_least_sure(
-            [*(channel.provenance for channel in channels), calibration.reference.provenance]
-        ),
+        provenance=least_sure(
+            ("corrected", *(channel.provenance for channel in channels), calibration.reference.provenance)
+        )
+        or "corrected",
         method=f"{PowerResult.CORRECTED}{line.words()}",
         step_w=_scaled(_sum([channel.step_w for channel in channels]), line),
         tolerance_ratio=calibration.reference.tolerance_ratio,
@@ -207,10 +208,6 @@ def _sum(values: Sequence[float | None]) -> float | None:
 
 def _scaled(value_w: float | None, line: Correction) -> float | None:
     return None if value_w is None else value_w / line.slope
-
-
-def _least_sure(provenances: Sequence[Provenance]) -> Provenance:
-    return max(("corrected", *provenances), key=_SURE.index)
 
 
 def _correction_flags(
