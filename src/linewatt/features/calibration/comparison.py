@@ -73,19 +73,14 @@ def compare(
     for name, points in zip(names, (meter, reference), strict=True):
         if len(points) < FEWEST_READINGS:
             return Compared(Missing(f"{name} gave {len(points)} readings; {FEWEST_READINGS} are the least"))
-    still = [len({value for _, value in points}) == 1 for points in (meter, reference)]
-    if any(still):
-        sentences = (
-            f"{name} stood still at {points[0][1]:.1f} W"
-            for name, points in zip(names, (meter, reference), strict=True)
-        )
-        also = "; a load that draws more is needed, or both hang" if all(still) else ""
-        return Compared(
-            Missing(
-                " and ".join(sentence for sentence, alone in zip(sentences, still, strict=True) if alone)
-                + f" all through{also}"
-            )
-        )
+    still = [
+        f"{name} stood still at {points[0][1]:.1f} W"
+        for name, points in zip(names, (meter, reference), strict=True)
+        if len({value for _, value in points}) == 1
+    ]
+    if still:
+        also = "; a load that draws more is needed, or both hang" if len(still) == 2 else ""
+        return Compared(Missing(f"{' and '.join(still)} all through{also}"))
     ordered = sorted(loads, key=lambda load: load.begun_s)
     meter_course, reference_course = Course(meter), Course(reference)
     late = delay(meter_course, reference_course, [load.begun_s for load in ordered])
@@ -97,9 +92,8 @@ def compare(
         )
     else:
         why = lines.line(steps, step_w, tolerance_ratio, names)
-    if isinstance(why, Missing):
-        return Compared(why, None, steps, meter_course.refresh_s, reference_course.refresh_s)
-    return Compared(why, late, steps, meter_course.refresh_s, reference_course.refresh_s)
+    told_delay = None if isinstance(why, Missing) else late
+    return Compared(why, told_delay, steps, meter_course.refresh_s, reference_course.refresh_s)
 
 
 def _steps(meter: Course, reference: Course, loads: Sequence[Load], late: Delay | None) -> list[Step]:
