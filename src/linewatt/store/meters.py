@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from linewatt.findings import LONGER_WINDOW_ADVICE
-from linewatt.loads import DEFAULT_LOAD, LOADS
+from linewatt.loads import load_of
 from linewatt.model import EndResult, Flag, PowerResult, Trial, Window
 from linewatt.records import Meter
 from linewatt.sensors.power import POLL_LIMITED, TOO_SHORT_WORDS, Dynamics, student_t, why_too_short
@@ -77,8 +77,7 @@ def refuting_dynamics(trial: Trial, meters: Mapping[Key, Meter]) -> dict[Key, Dy
 
 
 def _end(trial: Trial, window: Window, end: EndResult, meters: Mapping[Key, Meter]) -> EndResult:
-    load = LOADS.get(trial.case.load or DEFAULT_LOAD)
-    begun_s = trial.started_s + (load.lead_s if load else 0.0)
+    begun_s = trial.started_s + load_of(trial.case.load).lead_s
     power = tuple(
         _power(begun_s, window, channel, meters.get((end.host, channel.source, channel.channel)))
         for channel in end.power

@@ -16,7 +16,7 @@ from linewatt.features.calibration.comparison import SIDES, Compared, Load, comp
 from linewatt.features.calibration.delay import Delay
 from linewatt.features.calibration.documents import Bounded, Calibration, ComparedMeter, ComparedStep
 from linewatt.features.calibration.line import Line
-from linewatt.loads import DEFAULT_LOAD, LOADS
+from linewatt.loads import load_of
 from linewatt.missing import Missing
 from linewatt.model import EndResult, PowerResult, Trial, Window
 from linewatt.store import Result, read_courses
@@ -128,8 +128,7 @@ def _end(trial: Trial, host: str) -> EndResult | None:
 
 
 def _load(trial: Trial, window: Window) -> Load:
-    load = LOADS.get(trial.case.load or DEFAULT_LOAD)
-    begun_s = trial.started_s + (load.lead_s if load else 0.0)
+    begun_s = trial.started_s + load_of(trial.case.load).lead_s
     key = f"{trial.case_key} {trial.case.load_level}"
     return Load(begun_s, window.start_s, window.end_s, key, trial.number)
 
