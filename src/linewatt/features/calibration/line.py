@@ -53,7 +53,6 @@ class Line:
     more the meter reads at the same load after a higher one.
     """
 
-    steps: int
     low_w: float
     high_w: float
     difference_w: Bounded
@@ -95,7 +94,7 @@ def line(
     t = student_t(count - 2)
     half_gain = t * scatter_w / math.sqrt(sxx)
     difference = _difference([y_w - x_w for x_w, y_w in zip(x, y, strict=True)], rounding_w)
-    partial_line = Line(count, min(x), max(x), difference)
+    partial_line = Line(min(x), max(x), difference)
     if half_gain > MOST_GAIN_HALF:
         why = (
             f"{max(x) - min(x):.3g} W between the lowest and the highest load tell no gain from an offset "
