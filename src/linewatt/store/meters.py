@@ -10,7 +10,7 @@ is ``linewatt rederive``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from linewatt.findings import LONGER_WINDOW_ADVICE
@@ -42,15 +42,24 @@ def with_meters(trials: Sequence[Trial], meters: Mapping[Key, Meter]) -> tuple[T
 
 
 def _trial(trial: Trial, meters: Mapping[Key, Meter]) -> Trial:
+    """A number that is taken away gets a flag; a flag goes whose window is long enough, as is known now."""
     if trial.window is None or trial.status != "done":
         return trial
     window = trial.window
     now = trial.with_ends(lambda end: _end(trial, window, end, meters))
     if now is trial:
         return trial
-    pairs = list(zip(trial.ends, now.ends, strict=True))
-    taken = (flag for pair in pairs for flag in _withheld(*pair))
-    refuted = {where for pair in pairs for where in _refuted(*pair)}
+    changes = [
+        (f"{end.host}: {after.source} {after.channel}", before, after)
+        for stored_end, end in zip(trial.ends, now.ends, strict=True)
+        for before, after in zip(stored_end.power, end.power, strict=True)
+    ]
+    taken = (
+        Flag(TOO_SHORT_CODE, where, after.reason or "", LONGER_WINDOW_ADVICE)
+        for where, before, after in changes
+        if before.power_w is not None and after.power_w is None
+    )
+    refuted = {where for where, before, after in changes if after.reason == LOOKED_SLOW != before.reason}
     remaining = (flag for flag in trial.flags if flag.code != TOO_SHORT_CODE or flag.where not in refuted)
     return replace(now, flags=(*remaining, *taken))
 
@@ -83,29 +92,6 @@ def _end(trial: Trial, window: Window, end: EndResult, meters: Mapping[Key, Mete
         for channel in end.power
     )
     return end if power == end.power else replace(end, power=power)
-
-
-def _withheld(then: EndResult, now: EndResult) -> Iterator[Flag]:
-    """A flag for each channel whose number was taken away."""
-    if now is then:
-        return
-    for before, after in zip(then.power, now.power, strict=True):
-        if before.power_w is not None and after.power_w is None:
-            yield Flag(
-                TOO_SHORT_CODE,
-                f"{now.host}: {after.source} {after.channel}",
-                after.reason or "",
-                LONGER_WINDOW_ADVICE,
-            )
-
-
-def _refuted(then: EndResult, now: EndResult) -> Iterator[str]:
-    """Where a flag stood of a window that is long enough, as is known now."""
-    if now is then:
-        return
-    for before, after in zip(then.power, now.power, strict=True):
-        if after.reason == LOOKED_SLOW != before.reason:
-            yield f"{now.host}: {after.source} {after.channel}"
 
 
 def _power(begun_s: float, window: Window, channel: PowerResult, meter: Meter | None) -> PowerResult:
