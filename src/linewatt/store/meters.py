@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from linewatt.findings import LONGER_WINDOW_ADVICE
 from linewatt.loads import load_of
@@ -102,14 +102,8 @@ def _power(begun_s: float, window: Window, channel: PowerResult, meter: Meter | 
         return replace(channel, reason=LOOKED_SLOW) if _would_do(begun_s, window, channel, meter) else channel
     if channel.spread_w is None or channel.power_w is None:
         return channel
-    learned, every_s = meter.dynamics, meter.read_every_s or 1.0
-    now = replace(
-        channel,
-        refresh_s=learned.refresh_s if learned.refresh_s is not None else channel.refresh_s,
-        averaging_s=learned.averaging_s if learned.averaging_s is not None else channel.averaging_s,
-        delay_s=learned.delay_s if learned.delay_s is not None else channel.delay_s,
-        settle_s=learned.settle_s if learned.settle_s is not None else channel.settle_s,
-    )
+    learned = {name: value for name, value in asdict(meter.dynamics).items() if value is not None}
+    now, every_s = replace(channel, **learned), meter.read_every_s or 1.0
     cut_s, used_s = (
         max(0.0, begun_s + max(every_s, settle_s or 0.0) - window.start_s)
         for settle_s in (now.settle_s, channel.settle_s)
