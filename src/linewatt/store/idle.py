@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from statistics import fmean
-from typing import Any
 
 from linewatt.model import Case, EndResult, PowerResult, Trial
 from linewatt.records import Idle, IdleHost
@@ -75,20 +75,15 @@ def with_idle(trials: Sequence[Trial], windows: Sequence[Idle]) -> tuple[Trial, 
     """The trials, each end with its host's idle power in the same setting."""
     if not windows:
         return tuple(trials)
-    idle_by_host: dict[tuple[Case, str], dict[Key, JoinedIdle]] = {}
 
+    @cache
     def idle(case: Case, host: str) -> dict[Key, JoinedIdle]:
-        if (case, host) not in idle_by_host:
-            idle_by_host[case, host] = idle_power_of(
-                (window for window in windows if window.is_of(case)), host
-            )
-        return idle_by_host[case, host]
+        return idle_power_of((window for window in windows if window.is_of(case)), host)
 
-    return tuple(_trial(trial, idle) for trial in trials)
+    def with_its_idle(trial: Trial) -> Trial:
+        return trial.with_ends(lambda end: _end(end, idle(trial.case, end.host)))
 
-
-def _trial(trial: Trial, idle: Any) -> Trial:
-    return trial.with_ends(lambda end: _end(end, idle(trial.case, end.host)))
+    return tuple(map(with_its_idle, trials))
 
 
 def _end(end: EndResult, idle: Mapping[Key, JoinedIdle]) -> EndResult:
