@@ -202,32 +202,29 @@ def read_courses(path: Path, cpus: Mapping[str, Sequence[int] | None]) -> list[C
     are its own, where it says so, else of all it tells of. Frequency is their mean, a fan the fastest one.
     Raises StoreError when the file is damaged.
     """
-    if not path.exists():
-        return []
-    import duckdb
-
     bound = [host for host, scopes in cpus.items() if scopes is not None]
     scopes = [f"{host} cpu:{cpu}" for host in bound for cpu in cpus[host] or ()]
-    parameters = {"path": str(path), "own": scopes, "bound": bound}
-    try:
-        rows = warm_up_samples().cursor().execute(_COURSES, parameters).fetchall()
-    except duckdb.Error as error:
-        raise StoreError(f"{path}: damaged: {str(error).splitlines()[0]}; move it away to go on") from error
+    rows = _rows_of_file(path, _COURSES, own=scopes, bound=bound)
     return [Course(host, source, name, unit, tuple(points)) for host, source, name, unit, points in rows]
 
 
 def read_channels(path: Path) -> dict[tuple[str, str, str], Channel]:
     """(host, source, channel) → what is stored of it; none where no samples are. Raises StoreError."""
+    query = f"SELECT DISTINCT {', '.join(_WORDS)} FROM read_parquet($path)"  # noqa: S608 - names from here
+    rows = _rows_of_file(path, query)
+    return {(host, source, name): Channel(name, *words) for host, source, name, *words in rows}
+
+
+def _rows_of_file(path: Path, query: str, **parameters: object) -> Any:
+    """What a query gives of a file of samples; none without the file. Raises StoreError if it is damaged."""
     if not path.exists():
-        return {}
+        return []
     import duckdb
 
-    rows = f"SELECT DISTINCT {', '.join(_WORDS)} FROM read_parquet(?)"  # noqa: S608 - names from here only
     try:
-        named_rows = warm_up_samples().cursor().execute(rows, [str(path)]).fetchall()
+        return warm_up_samples().cursor().execute(query, {"path": str(path), **parameters}).fetchall()
     except duckdb.Error as error:
         raise StoreError(f"{path}: damaged: {str(error).splitlines()[0]}; move it away to go on") from error
-    return {(host, source, name): Channel(name, *words) for host, source, name, *words in named_rows}
 
 
 def _tables(series: Sequence[Series]) -> dict[str, dict[str, Any]]:
