@@ -8,10 +8,12 @@ of ``kind`` "mean" span the time since the record before.
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
+from linewatt.errors import ParseError
 from linewatt.hosts import HostSpec
 from linewatt.model import Channel
 
@@ -38,6 +40,27 @@ emit() {  # print $record with its end, and wait until the next one is due
 }
 """
 """How a bash script begins that prints a record (one line) every ``interval_us`` with builtins only."""
+
+_END = re.compile(r"end \d+", re.ASCII)
+
+
+def parts_of_record(record: str, mark: str, behind: str = "") -> tuple[re.Match[str], list[str]]:
+    """The head of a record of such a script, and its parts without the end.
+
+    The head has the stamp in µs, and ``behind`` it what this pattern says. Raises ParseError for what is not
+    a whole record.
+    """
+    head, *parts = record.strip().split("|")
+    match = re.fullmatch(rf"{mark} 1 (\d{{1,20}}){behind}", head, re.ASCII)
+    if match is None or not parts or not _END.fullmatch(parts[-1]):
+        raise ParseError(f"{mark.removeprefix('linewatt-')}: {record[:60]!r} is no whole record")
+    return match, parts[:-1]
+
+
+def sections_of_record(record: str, mark: str) -> dict[str, str]:
+    """Section → its words. Raises ParseError."""
+    _, parts = parts_of_record(record, mark)
+    return {name: text for name, _, text in (part.partition(" ") for part in parts)}
 
 
 class SensorConfig(BaseModel):

@@ -35,7 +35,7 @@ from pydantic import Field
 from linewatt.errors import ParseError
 from linewatt.hosts import HostSpec
 from linewatt.model import Channel
-from linewatt.sensors.base import PACED, LineSensor, SensorConfig
+from linewatt.sensors.base import PACED, LineSensor, SensorConfig, parts_of_record
 
 MARK = "linewatt-cpufreq"
 
@@ -144,11 +144,9 @@ done
 """
 )
 
-_HEAD = re.compile(rf"{MARK} 1 \d+", re.ASCII)
 _SECTION = re.compile(
     r"(frequency|core|package)((?: \d{1,9}=[^ |]*)+)|(temperature)((?: \w{1,60}=[^ |]*)*)", re.ASCII
 )
-_END = re.compile(r"end \d+", re.ASCII)
 _CHANNELS = {"frequency": "frequency_hz", "core": "core_throttle_count", "package": "package_throttle_count"}
 _CHANNEL = re.compile(r"cpu(\d+)\.(frequency_hz|core_throttle_count|package_throttle_count)", re.ASCII)
 _TEMPERATURE = re.compile(r"(coretemp|k10temp|zenpower|thermal zone)( [A-Za-z0-9 ]*)?", re.ASCII)
@@ -248,11 +246,10 @@ def command(cpus: tuple[int, ...], interval_s: float, root: str = "") -> list[st
 
 def _sections(record: str) -> dict[str, dict[str, str]]:
     """Section → CPU or sensor → the kernel's word, which may be empty. Raises ParseError."""
-    head, *parts, end = record.strip().split("|") if "|" in record else (record, "")
+    _, parts = parts_of_record(record, MARK)
     matches = [_SECTION.fullmatch(part) for part in parts]
     names = [match[1] or match[3] for match in matches if match]
-    is_complete = _HEAD.fullmatch(head) and _END.fullmatch(end) and None not in matches
-    if not is_complete or len(set(names)) < len(names):
+    if None in matches or len(set(names)) < len(names):
         raise ParseError(f"cpufreq: {record[:60]!r} is no whole record")
     return {
         match[1] or match[3]: _by_cpu(match[2]) if match[1] else _by_sensor(match[4])

@@ -27,7 +27,7 @@ from linewatt.errors import ParseError
 from linewatt.hosts import HostSpec
 from linewatt.hosts.facts import names_of_queues
 from linewatt.model import Channel
-from linewatt.sensors.base import PACED, LineSensor, SensorConfig
+from linewatt.sensors.base import PACED, LineSensor, SensorConfig, sections_of_record
 
 MARK = "linewatt-interrupts"
 TOTALS = {"intr": "host.interrupts", "ctxt": "host.context_switches"}
@@ -150,7 +150,7 @@ class Interrupts(LineSensor):
     def parse(self, record: str) -> dict[str, float | None]:
         """Totals since boot: ``host.interrupts``, ``host.context_switches``, ``softirqs.net_rx``; of the data
         interface ``irq.data`` and ``irq.cpu0``. Raises ParseError."""
-        sections = _sections(record)
+        sections = sections_of_record(record, MARK)
         values: dict[str, float | None] = {
             channel: _number(sections[name]) for name, channel in TOTALS.items() if name in sections
         }
@@ -160,7 +160,7 @@ class Interrupts(LineSensor):
 
     def reasons(self, record: str) -> dict[str, str]:
         """Why there are none of a kind. Raises ParseError."""
-        sections = _sections(record)
+        sections = sections_of_record(record, MARK)
         reasons = {} if "intr" in sections else {"host": "no /proc/stat", "softirqs": "no /proc/stat"}
         if "many" in sections:
             reasons["irq"] = (
@@ -193,16 +193,6 @@ def command(interfaces: str, interval_s: float, root: str = "") -> list[str]:
     limits = (MOST_BUILTIN_CELLS, MOST_CELLS, characters)
     words = [root, interfaces, str(round(interval_s * 1e6)), *map(str, limits)]
     return ["bash", "-c", _SCRIPT, MARK, *words]
-
-
-def _sections(record: str) -> dict[str, str]:
-    """Section → its words. Raises ParseError."""
-    head, *parts = record.strip().split("|")
-    words = head.split()
-    is_complete = len(words) == 3 and words[:2] == [MARK, "1"] and parts and parts[-1].startswith("end ")
-    if not is_complete:
-        raise ParseError(f"interrupts: {record[:60]!r} is no whole record")
-    return {name: text for name, _, text in (part.partition(" ") for part in parts)}
 
 
 def _by_interface(sections: Mapping[str, str]) -> dict[str, str]:

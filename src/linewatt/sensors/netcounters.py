@@ -23,7 +23,7 @@ from pydantic import Field
 from linewatt.errors import ParseError
 from linewatt.hosts import HostSpec
 from linewatt.model import Channel
-from linewatt.sensors.base import PACED, LineSensor, SensorConfig
+from linewatt.sensors.base import PACED, LineSensor, SensorConfig, parts_of_record, sections_of_record
 
 MARK = "linewatt-netcounters"
 
@@ -197,7 +197,7 @@ class Netcounters(LineSensor):
         A sum over CPUs is again a counter of 32 bits. Of several data ports ``nic.rx_bytes`` is the sum, and
         ``nic.eth1.rx_bytes`` that of one. Raises ParseError.
         """
-        sections = _sections(record)
+        sections = sections_of_record(record, MARK)
         values: dict[str, float | None] = {}
         ports = {name: text for name, text in sections.items() if name.startswith("nic:")}
         for section in ("nic", "nstat", *ports):
@@ -210,7 +210,7 @@ class Netcounters(LineSensor):
 
     def reasons(self, record: str) -> dict[str, str]:
         """Why ``nic``, ``softnet`` or ``nstat`` are absent. Raises ParseError."""
-        sections = _sections(record)
+        sections = sections_of_record(record, MARK)
         missing = {
             "nic": "the data interface has no statistics; is it still there?",
             "softnet": "no /proc/net/softnet_stat",
@@ -247,26 +247,8 @@ def command(device: str, interval_s: float, root: str = "") -> list[str]:
 
 def netcounters_time_s(record: str) -> float:
     """When the reading began, by the host's clock, Unix seconds. Raises ParseError."""
-    return _number(_sections(record)["begin"], 10) / 1e6
-
-
-def _sections(record: str) -> dict[str, str]:
-    """Section → its words; ``begin`` and ``end`` are stamps in µs. Raises ParseError."""
-    head, *parts = record.strip().split("|")
-    words = head.split()
-    if (
-        len(words) != 3
-        or words[0] != MARK
-        or words[1] != "1"
-        or not parts
-        or not parts[-1].startswith("end ")
-    ):
-        raise ParseError(f"netcounters: {record[:60]!r} is no whole record")
-    sections = {"begin": words[2]}
-    for part in parts:
-        name, _, text = part.partition(" ")
-        sections[name] = text
-    return sections
+    head, _ = parts_of_record(record, MARK)
+    return int(head[1]) / 1e6
 
 
 def _over_ports(values: Mapping[str, float | None], ports: Collection[str]) -> dict[str, float | None]:

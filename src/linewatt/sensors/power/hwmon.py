@@ -33,7 +33,7 @@ from pydantic import Field
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.hosts import HostSpec
 from linewatt.model import Channel
-from linewatt.sensors.base import PACED, LineSensor
+from linewatt.sensors.base import PACED, LineSensor, parts_of_record
 from linewatt.sensors.power.base import PowerConfig, ScopeName, as_configured
 
 MARK = "linewatt-hwmon"
@@ -125,8 +125,6 @@ done
 """
 )
 
-_HEAD = re.compile(rf"{MARK} 1 \d+", re.ASCII)
-_END = re.compile(r"end \d+", re.ASCII)
 _FILE = re.compile(r"((?:power|energy)\d{1,9})_(average|input)", re.ASCII)
 _NUMBER = re.compile(r"-?\d{1,20}", re.ASCII)
 _PERCENT = re.compile(r"(\d{1,3}(?:\.\d{1,3})?)%", re.ASCII)
@@ -349,8 +347,8 @@ def _sensors(record: str) -> tuple[list[_Sensor], str]:
 
     Raises ParseError, InvalidInput.
     """
-    head, *parts, end = record.strip().split("|") if "|" in record else (record, "")
-    if not _HEAD.fullmatch(head) or not _END.fullmatch(end) or not parts:
+    _, parts = parts_of_record(record, MARK)
+    if not parts:
         raise ParseError(f"hwmon: {record[:60]!r} is no whole record")
     if parts[-1].startswith("lacks\t"):
         raise _refuse(parts[-1])

@@ -34,7 +34,7 @@ from pydantic import Field
 from linewatt.errors import ParseError
 from linewatt.hosts import HostSpec
 from linewatt.model import Channel
-from linewatt.sensors.base import PACED, LineSensor
+from linewatt.sensors.base import PACED, LineSensor, parts_of_record
 from linewatt.sensors.power.base import PowerConfig, as_configured
 
 MARK = "linewatt-rapl"
@@ -87,9 +87,7 @@ done
 """
 )
 
-_HEAD = re.compile(rf"{MARK} 1 \d+ (\S+)", re.ASCII)
 _ZONE = re.compile(r"(intel-rapl(?:-mmio)?(?::[0-9a-f]{1,8}){1,3}) (\S+) (\S+) (\S+)", re.ASCII)
-_END = re.compile(r"end \d+", re.ASCII)
 _NUMBER = re.compile(r"\d{1,20}", re.ASCII)
 _PACKAGE = re.compile(r"package-(\d{1,9})(?:-die-(\d{1,9}))?", re.ASCII)
 _PARTS = {"core", "uncore", "dram"}
@@ -208,12 +206,12 @@ def command(interval_s: float, root: str = "") -> list[str]:
 
 def _zones(record: str) -> dict[str, _Zone]:
     """Channel → its zone, each energy once. Raises ParseError."""
-    head, *parts, end = record.strip().split("|") if "|" in record else (record, "")
-    start, matches = _HEAD.fullmatch(head), [_ZONE.fullmatch(part) for part in parts]
-    if start is None or not _END.fullmatch(end) or None in matches:
+    head, parts = parts_of_record(record, MARK, r" (\S+)")
+    matches = [_ZONE.fullmatch(part) for part in parts]
+    if None in matches:
         raise ParseError(f"rapl: {record[:60]!r} is no whole record")
     zones = [_Zone(*match.groups()) for match in matches if match]
-    return dict(_counted_zones(zones, one_counter=start[1] in _ONE_COUNTER_A_PACKAGE))
+    return dict(_counted_zones(zones, one_counter=head[2] in _ONE_COUNTER_A_PACKAGE))
 
 
 def _counted_zones(zones: list[_Zone], *, one_counter: bool) -> Iterator[tuple[str, _Zone]]:

@@ -31,7 +31,7 @@ from linewatt.errors import InvalidInput, LinewattError, NotReady, ParseError
 from linewatt.hosts import HostSpec
 from linewatt.missing import Missing, value_or_none
 from linewatt.model import Channel
-from linewatt.sensors.base import PACED, LineSensor
+from linewatt.sensors.base import PACED, LineSensor, parts_of_record
 from linewatt.sensors.power.base import PowerConfig, as_configured
 from linewatt.sensors.power.ipmi import sdr
 from linewatt.sensors.power.ipmi.names import DCMI, SensorNames, patterns
@@ -333,11 +333,10 @@ def command(cfg: IpmitoolConfig, tool: Sequence[str]) -> list[str]:
 
 def _parts(record: str) -> list[tuple[str, str]]:
     """(sensor record in hexadecimal or ``dcmi``, answer) of each reading. Raises what parse raises."""
-    head, *parts = record.strip().split("|")
-    words = head.split()
-    if len(words) != 3 or words[:2] != [MARK, "1"] or len(parts) < 2 or not parts[-1].startswith("end "):
+    _, parts = parts_of_record(record, MARK)
+    if not parts:
         raise ParseError(f"ipmitool: {record[:60]!r} is no whole record")
-    answers = [(key, answer.strip()) for key, _, answer in (part.partition(" ") for part in parts[:-1])]
+    answers = [(key, answer.strip()) for key, _, answer in (part.partition(" ") for part in parts)]
     for key, answer in answers:
         if key in _WORDS:
             advice = next((f"; {advice}" for sign, advice in _ADVICE.items() if sign in answer), "")
