@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from linewatt.errors import ParseError
 from linewatt.hosts import HostSpec
@@ -69,6 +69,12 @@ class SensorConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     interval_s: float = 1.0
+
+
+class PacedConfig(SensorConfig):
+    """Settings of a sensor whose script is linewatt's own."""
+
+    interval_s: float = Field(default=1.0, ge=0.1, le=3600)
 
 
 class Records(Protocol):

@@ -30,12 +30,10 @@ import re
 from itertools import zip_longest
 from typing import Any, ClassVar
 
-from pydantic import Field
-
 from linewatt.errors import ParseError
 from linewatt.hosts import HostSpec
 from linewatt.model import Channel
-from linewatt.sensors.base import PACED, LineSensor, SensorConfig, parts_of_record
+from linewatt.sensors.base import PACED, LineSensor, PacedConfig, SensorConfig, parts_of_record
 
 MARK = "linewatt-cpufreq"
 
@@ -155,10 +153,8 @@ _NO_TEMPERATURE = (
 )
 
 
-class CpufreqConfig(SensorConfig):
+class CpufreqConfig(PacedConfig):
     """How often frequencies, temperatures and counts of throttling are read."""
-
-    interval_s: float = Field(default=1.0, ge=0.1, le=3600)
 
 
 class Cpufreq(LineSensor):

@@ -21,13 +21,11 @@ import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from pydantic import Field
-
 from linewatt.errors import ParseError
 from linewatt.hosts import HostSpec
 from linewatt.hosts.facts import names_of_queues
 from linewatt.model import Channel
-from linewatt.sensors.base import PACED, LineSensor, SensorConfig, sections_of_record
+from linewatt.sensors.base import PACED, LineSensor, PacedConfig, SensorConfig, sections_of_record
 
 MARK = "linewatt-interrupts"
 TOTALS = {"intr": "host.interrupts", "ctxt": "host.context_switches"}
@@ -130,10 +128,8 @@ done
 )
 
 
-class InterruptsConfig(SensorConfig):
+class InterruptsConfig(PacedConfig):
     """How often the counts are read."""
-
-    interval_s: float = Field(default=1.0, ge=0.1, le=3600)
 
 
 class Interrupts(LineSensor):

@@ -14,12 +14,10 @@ from __future__ import annotations
 import re
 from typing import Any, ClassVar
 
-from pydantic import Field
-
 from linewatt.errors import ParseError
 from linewatt.hosts import HostSpec
 from linewatt.model import Channel
-from linewatt.sensors.base import PACED, LineSensor, SensorConfig
+from linewatt.sensors.base import PACED, LineSensor, PacedConfig, SensorConfig
 
 CHANGES = "link.changes"
 _RECORD = re.compile(r"linewatt-link 1 \d+\|count (\d+)((?:\|news [^|]*)*)\|end \d+")
@@ -58,10 +56,8 @@ done
 """
 
 
-class LinkConfig(SensorConfig):
+class LinkConfig(PacedConfig):
     """How often notices are handed on."""
-
-    interval_s: float = Field(default=1.0, ge=0.1, le=3600)
 
 
 class Link(LineSensor):

@@ -18,12 +18,17 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
-from pydantic import Field
-
 from linewatt.errors import ParseError
 from linewatt.hosts import HostSpec
 from linewatt.model import Channel
-from linewatt.sensors.base import PACED, LineSensor, SensorConfig, parts_of_record, sections_of_record
+from linewatt.sensors.base import (
+    PACED,
+    LineSensor,
+    PacedConfig,
+    SensorConfig,
+    parts_of_record,
+    sections_of_record,
+)
 
 MARK = "linewatt-netcounters"
 
@@ -173,10 +178,8 @@ _CHANNEL = re.compile(
 )
 
 
-class NetcountersConfig(SensorConfig):
+class NetcountersConfig(PacedConfig):
     """How often the counters are read."""
-
-    interval_s: float = Field(default=1.0, ge=0.1, le=3600)
 
 
 class Netcounters(LineSensor):

@@ -16,13 +16,11 @@ from __future__ import annotations
 import json
 from typing import Any, ClassVar
 
-from pydantic import Field
-
 from linewatt.errors import ParseError
 from linewatt.foreign import read_json
 from linewatt.hosts import HostSpec
 from linewatt.model import Channel
-from linewatt.sensors.base import PACED, LineSensor, SensorConfig
+from linewatt.sensors.base import PACED, LineSensor, PacedConfig, SensorConfig
 
 BITS = 32
 """width of the kernel's own counters (struct gnet_stats_queue), which tc hands on"""
@@ -61,10 +59,8 @@ done
 )
 
 
-class QdiscConfig(SensorConfig):
+class QdiscConfig(PacedConfig):
     """How often the totals are read."""
-
-    interval_s: float = Field(default=1.0, ge=0.1, le=3600)
 
 
 class Qdisc(LineSensor):
