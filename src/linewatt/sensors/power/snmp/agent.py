@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from linewatt.errors import HostError, InvalidInput
 from linewatt.sensors.power.calls import library
+
+if TYPE_CHECKING:  # which imports this when a meter is opened
+    from linewatt.sensors.power.snmp.meter import SnmpConfig
 
 WAIT_S = 1.0
 RETRIES = 2
@@ -42,19 +45,6 @@ _ABSENT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
-    """How an agent is reached; of ``user`` and what follows only version 3 knows."""
-
-    address: str
-    port: int
-    version: str
-    user: str | None
-    auth: str
-    privacy: str
-    privacy_separator: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class Value:
     """What an agent says of an object: a number, or ``text`` why it is none."""
 
@@ -68,11 +58,11 @@ class Value:
 class Agent:
     """One agent, and the community or passphrase it is asked with."""
 
-    def __init__(self, access: Access, password: str | None) -> None:
-        self.who = f"snmp at {access.address}:{access.port}"
+    def __init__(self, cfg: SnmpConfig, password: str | None) -> None:
+        self.who = f"snmp at {cfg.address}:{cfg.port}"
         self._api = library("pysnmp.hlapi.v3arch.asyncio")
         self._errors = library("pysnmp.error")
-        self._access = access
+        self._cfg = cfg
         self._password = password
         self._auth = self._authentication()
         self._engine: Any = None
@@ -82,28 +72,28 @@ class Agent:
         return f"{self.who}: an answer"
 
     def _authentication(self) -> Any:
-        access, api = self._access, self._api
-        if access.version != "3":
-            return api.CommunityData(self._password or "public", mpModel=0 if access.version == "1" else 1)
+        cfg, api = self._cfg, self._api
+        if cfg.version != "3":
+            return api.CommunityData(self._password or "public", mpModel=0 if cfg.version == "1" else 1)
         auth = privacy = self._password
-        if auth is not None and access.privacy_separator is not None:
-            auth, separator, privacy = auth.partition(access.privacy_separator)
+        if auth is not None and cfg.privacy_separator is not None:
+            auth, separator, privacy = auth.partition(cfg.privacy_separator)
             if not separator:
-                raise InvalidInput(f"{self.who}: the password has no {access.privacy_separator!r} in it")
+                raise InvalidInput(f"{self.who}: the password has no {cfg.privacy_separator!r} in it")
         if auth is not None and min(len(auth), len(privacy or "")) < MIN_PASSPHRASE:
             raise InvalidInput(f"{self.who}: a passphrase of SNMP 3 has {MIN_PASSPHRASE} characters or more")
         return api.UsmUserData(
-            access.user,
+            cfg.user,
             authKey=auth,
-            privKey=privacy if access.privacy != "none" else None,
-            authProtocol=getattr(api, _AUTH[access.auth]),
-            privProtocol=getattr(api, _PRIVACY[access.privacy]),
+            privKey=privacy if cfg.privacy != "none" else None,
+            authProtocol=getattr(api, _AUTH[cfg.auth]),
+            privProtocol=getattr(api, _PRIVACY[cfg.privacy]),
         )
 
     async def get(self, oids: list[str]) -> dict[str, Value]:
         """What the agent says of these objects. Raises HostError."""
         # version 1 refuses all of them for one that it has not
-        size = 1 if self._access.version == "1" else OBJECTS
+        size = 1 if self._cfg.version == "1" else OBJECTS
         values: dict[str, Value] = {}
         for start in range(0, len(oids), size):
             part = oids[start : start + size]
@@ -135,8 +125,8 @@ class Agent:
         try:
             if self._engine is None:
                 self._engine = api.SnmpEngine()
-                transport = api.Udp6TransportTarget if ":" in self._access.address else api.UdpTransportTarget
-                place = (self._access.address, self._access.port)
+                transport = api.Udp6TransportTarget if ":" in self._cfg.address else api.UdpTransportTarget
+                place = (self._cfg.address, self._cfg.port)
                 self._target = await transport.create(place, timeout=WAIT_S, retries=RETRIES)
             failure, status, _, rows = await getattr(api, command)(
                 self._engine,
@@ -160,12 +150,12 @@ class Agent:
         """One line without the secret, and what to look at."""
         text = " ".join(str(error).split()) or type(error).__name__
         if type(error).__name__ == "RequestTimedOut":
-            who = "user" if self._access.version == "3" else "community (a wrong one is not answered)"
+            who = "user" if self._cfg.version == "3" else "community (a wrong one is not answered)"
             return f"no answer within {WAIT_S * (1 + RETRIES):g} s; check address, port and {who}"
-        password, between = self._password or "", self._access.privacy_separator
+        password, between = self._password or "", self._cfg.privacy_separator
         for secret in (password, *(password.split(between) if between else ())):
             text = text.replace(secret, "…") if secret else text
-        return f"{text}; check user, password, auth and privacy" if self._access.version == "3" else text
+        return f"{text}; check user, password, auth and privacy" if self._cfg.version == "3" else text
 
     def close(self) -> None:
         if self._engine is not None:

@@ -170,11 +170,9 @@ class Snmp:
     def open(self, password: str | None) -> MeterSession:
         """Ask for everything once. Raises HostError, InvalidInput."""
         from linewatt.sensors.power.calls import Calls
-        from linewatt.sensors.power.snmp.agent import Access, Agent
+        from linewatt.sensors.power.snmp.agent import Agent
 
-        cfg = self._cfg
-        how = (cfg.version, cfg.user, cfg.auth, cfg.privacy, cfg.privacy_separator)
-        return SnmpSession(cfg, Calls(), Agent(Access(cfg.address, cfg.port, *how), password)).started()
+        return SnmpSession(self._cfg, Calls(), Agent(self._cfg, password)).started()
 
 
 class SnmpSession(Session):
