@@ -30,7 +30,7 @@ from linewatt.sensors.power.base import (
 )
 from linewatt.sensors.power.quantity import ChannelName, Quantity
 from linewatt.sensors.power.session import Answer, Session
-from linewatt.sensors.power.snmp.profiles import PROFILES, ProfileName, place
+from linewatt.sensors.power.snmp.profiles import PROFILES, ProfileName
 
 if TYPE_CHECKING:  # what is slow to import is imported when a meter is opened
     from linewatt.sensors.power.calls import Calls
@@ -148,9 +148,9 @@ def items(cfg: SnmpConfig) -> list[Item]:
             Quantity(scope=scope, unit=column.unit, scale=column.scale).channel(
                 f"{part}_{column.unit.lower()}", f"SNMP {column.object_name}", column.scale
             ),
-            place(column.oid, numbers),
+            column.oid.format(**numbers),
             column.scale,
-            digits=place(column.digits, numbers) if column.digits else None,
+            digits=column.digits.format(**numbers) if column.digits else None,
             optional=column.unit == "J",
             signed=False,
         )
@@ -209,19 +209,16 @@ class SnmpSession(Session):
 
     async def _what_there_is(self, item: Item) -> str:
         """What is missing, and which there are instead."""
-        selector = next((f"{key} {value}" for key, value in self._selectors() if value is not None), "")
-        if self._cfg.profile is None or not selector:
+        outlet, phase = self._cfg.outlet, self._cfg.phase
+        word, number = ("phase", phase) if outlet is None else ("outlet", outlet)
+        if number is None:
             return f"{item.oid} ({item.channel.name}); see snmpwalk for what it has"
         column = item.oid.rpartition(".")[0] if item.digits is None else item.oid.rsplit(".", 2)[0]
         indices = await self._agent.indices(column)
-        word = selector.partition(" ")[0]
         listed = (
             f"{word}s {', '.join(map(str, indices))}" if indices else f"no {word} with a reading of power"
         )
-        return f"{selector} ({item.oid}); it has {listed}"
-
-    def _selectors(self) -> list[tuple[str, int | None]]:
-        return [("outlet", self._cfg.outlet), ("phase", self._cfg.phase)]
+        return f"{word} {number} ({item.oid}); it has {listed}"
 
     def readings(self, names: Sequence[str]) -> dict[str, Answer]:
         """Ask for these objects."""

@@ -49,11 +49,6 @@ class Profile:
         return "pdu", "wall:pdu", self.pdu
 
 
-def place(oid: str, numbers: Mapping[str, int]) -> str:
-    """The object identifier with its numbers."""
-    return oid.format(**numbers)
-
-
 _APC = "1.3.6.1.4.1.318.1.1"
 _RARITAN = "1.3.6.1.4.1.13742.6"
 _SENTRY3 = "1.3.6.1.4.1.1718.3.2"
