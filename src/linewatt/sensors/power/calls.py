@@ -89,14 +89,6 @@ async def caught_up() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Tls:
-    """Whether and against what a server's certificate is checked."""
-
-    verify: bool = True
-    ca_file: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Reply:
     """A reply of a service: ``document`` is its JSON, ``problem`` why there is none."""
 
@@ -113,13 +105,16 @@ class JsonClient:
     with a request may be a secret.
     """
 
-    def __init__(self, who: str, base_url: str, tls: Tls, auth: Any = None) -> None:
+    def __init__(
+        self, who: str, base_url: str, *, verify: bool, ca_file: str | None, auth: Any = None
+    ) -> None:
+        """``verify``: whether the certificate is checked, against ``ca_file`` where that is named."""
         self._httpx = library("httpx")
         self._who = who
         self._origin = self._httpx.URL(base_url)
         self._client = self._httpx.AsyncClient(
             base_url=base_url,
-            verify=_context(who, tls) if self._origin.scheme == "https" else False,
+            verify=_context(who, ca_file, verify=verify) if self._origin.scheme == "https" else False,
             auth=auth,
             timeout=None,
             trust_env=False,
@@ -185,12 +180,12 @@ class JsonClient:
         return str(to.raw_path.decode())
 
 
-def _context(who: str, tls: Tls) -> ssl.SSLContext:
+def _context(who: str, ca_file: str | None, *, verify: bool) -> ssl.SSLContext:
     try:
-        context = ssl.create_default_context(cafile=tls.ca_file)
+        context = ssl.create_default_context(cafile=ca_file)
     except (OSError, ssl.SSLError) as error:
-        raise InvalidInput(f"{who}: ca_file {tls.ca_file}: holds no certificate: {error}") from error
-    if not tls.verify:
+        raise InvalidInput(f"{who}: ca_file {ca_file}: holds no certificate: {error}") from error
+    if not verify:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     return context

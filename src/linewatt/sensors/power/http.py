@@ -281,7 +281,7 @@ class HttpMeter:
 
     def open(self, password: str | None) -> MeterSession:
         """Ask once, and see what there is. Raises HostError, InvalidInput."""
-        from linewatt.sensors.power.calls import Calls, JsonClient, Tls, library
+        from linewatt.sensors.power.calls import Calls, JsonClient, library
 
         cfg = self._cfg
         auth = None
@@ -289,7 +289,8 @@ class HttpMeter:
             httpx = library("httpx")
             kind = httpx.DigestAuth if cfg.way == "digest" else httpx.BasicAuth
             auth = kind(cfg.user or "admin", password)
-        client = JsonClient(f"http at {cfg.base_url}", cfg.base_url, Tls(cfg.verify, cfg.ca_file), auth)
+        who = f"http at {cfg.base_url}"
+        client = JsonClient(who, cfg.base_url, verify=cfg.verify, ca_file=cfg.ca_file, auth=auth)
         return HttpSession(cfg, Calls(), client).started()
 
 

@@ -109,12 +109,12 @@ class Redfish:
 
         What a slow service had said before time ran out is kept for the next try.
         """
-        from linewatt.sensors.power.calls import Calls, JsonClient, Tls
+        from linewatt.sensors.power.calls import Calls, JsonClient
         from linewatt.sensors.power.redfish.service import Service
 
         cfg = self._cfg
         who = f"redfish at {cfg.base_url}"
-        client = JsonClient(who, cfg.base_url, Tls(cfg.verify, cfg.ca_file))
+        client = JsonClient(who, cfg.base_url, verify=cfg.verify, ca_file=cfg.ca_file)
         service = Service(who, client, self._known)
         session = RedfishSession(cfg, Calls(), service).started(password)
         self._known.clear()
