@@ -46,8 +46,8 @@ def print_fleet_advice(  # noqa: PLR0913  one parameter an option
     output: Path | None,
 ) -> None:
     """Say how many servers, cores, watts and how much money a target takes."""
-    target = _target(output)
-    end = _role(role)
+    target = None if output is None else checked_target(output)
+    end = one_of("--role", role, ENDS)
     supply, table = _supply(psu_rating_w, psu_count, psu_mode, psu_level, psu_table)
     question = Question(
         bps_from_gbps(target_gbps),
@@ -80,17 +80,6 @@ def _print(advice: FleetAdvice, source: FleetSource, target: Path | None, *, as_
         print_json(document(advice, source))
     else:
         print_rich(lambda width: rendered(advice, source, width))
-
-
-def _target(output: Path | None) -> Path | None:
-    return None if output is None else checked_target(output)
-
-
-def _role(word: str) -> Role:
-    for role in ENDS:
-        if word == role:
-            return role
-    raise InvalidInput(f"--role must be {' or '.join(ENDS)}, got {word!r}")
 
 
 def _tolerance(percent: float | None) -> float | None:
