@@ -34,6 +34,7 @@ from tests.soak_result import Shape, write
 from linewatt.analysis.cases.responses import THROUGHPUT
 from linewatt.analysis.comparison.compare import exit_finding
 from linewatt.features.advice.fleet.advice import advise_fleet
+from linewatt.features.advice.fleet.points import operating_points
 from linewatt.features.advice.fleet.question import Question, Redundancy
 from linewatt.features.advice.fleet_report.printers import page as fleet_page
 from linewatt.features.advice.fleet_report.sources import choose_series, of_result
@@ -133,7 +134,7 @@ def fleet(_: Path) -> str:
     asked = Question(
         1e12, 0.2, Redundancy(1), 1.3, 0.15, supply=Supply(2, 400.0), table=certified("platinum")
     )
-    points = source.points(chosen, "receiver", None)
+    points = operating_points(chosen.summaries, "receiver", source.findings)
     return fleet_page(advise_fleet(chosen.title, "receiver", points, asked), source)
 
 

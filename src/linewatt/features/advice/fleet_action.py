@@ -10,6 +10,7 @@ from linewatt.errors import InvalidInput
 from linewatt.features.advice.action import check_positive, efficiency_table, one_of
 from linewatt.features.advice.command import MOST_UNITS
 from linewatt.features.advice.fleet.advice import FleetAdvice, advise_fleet
+from linewatt.features.advice.fleet.points import operating_points
 from linewatt.features.advice.fleet.question import Question, check, parse_redundancy
 from linewatt.features.advice.fleet_report.document import document
 from linewatt.features.advice.fleet_report.printers import page, rendered
@@ -66,7 +67,7 @@ def print_fleet_advice(  # noqa: PLR0913  one parameter an option
     chosen = choose_series(source, series)
     if supply is None and chosen.host in source.supplies:
         question = _with_declared(question, source.supplies[chosen.host])
-    points = source.points(chosen, end, _tolerance(tolerance_percent))
+    points = operating_points(chosen.summaries, end, source.findings, _tolerance(tolerance_percent))
     advice = advise_fleet(chosen.title, end, points, question)
     _print(advice, source, target, as_json=as_json)
 

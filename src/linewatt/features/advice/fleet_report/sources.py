@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from linewatt.analysis import Findings, gather_findings
 from linewatt.analysis.cases import CaseSummary, summarise
 from linewatt.errors import InvalidInput
-from linewatt.features.advice.fleet.points import OperatingPoint, operating_points, why_no_point
+from linewatt.features.advice.fleet.points import why_no_point
 from linewatt.model import Role, Trial
 from linewatt.records import Supplies
 from linewatt.report import plural, series_of, test_and_factors
@@ -45,12 +45,6 @@ class FleetSource:
     """those that hosts declare"""
     is_of_lab: bool = False
     """whether one of its hosts is a lab's, so that nothing of it is of hardware"""
-
-    def points(
-        self, candidate: Candidate, role: Role, tolerance_ratio: float | None
-    ) -> tuple[OperatingPoint, ...]:
-        """Its operating points."""
-        return operating_points(candidate.summaries, role, self.findings, tolerance_ratio)
 
 
 def of_trials(name: str, trials: Sequence[Trial], role: Role, caveats: Sequence[str] = ()) -> FleetSource:
