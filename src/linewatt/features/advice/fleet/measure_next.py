@@ -179,12 +179,9 @@ def _repeats(best: Fleet, choice: Choice) -> Measurement | None:
 def _idle(best: Fleet, by: By, question: Question) -> Measurement | None:
     """Idle power, where spare servers were counted as if under load."""
     totals = best.totals
-    is_idle_known = best.point.idle_w is not None and (
-        best.through is None or best.through.idle_ratio is not None
-    )
-    if is_idle_known or not totals.spare or best.point.power_w is None or totals.energy_kwh_year is None:
+    if best.point.idle_w is not None or best.point.power_w is None:
         return None
-    if best.point.idle_w is not None:
+    if not totals.spare or totals.energy_kwh_year is None:
         return None
     without = at_watts(best, best.point.power_w.mean, best.through, question).energy_kwh_year or 0.0
     energy = without * totals.spare / totals.servers

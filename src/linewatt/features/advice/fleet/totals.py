@@ -103,12 +103,8 @@ class _Server:
 
 def fleets(points: Sequence[OperatingPoint], question: Question) -> tuple[Fleet, ...]:
     """A fleet a point. All are priced by what goes into power supplies, or none is."""
-    inputs = [supplied(point, question) for point in points]
     through = question.supply is not None and why_not_through_supplies(points, question) is None
-    return tuple(
-        _fleet(point, supply_input if through else None, question)
-        for point, supply_input in zip(points, inputs, strict=True)
-    )
+    return tuple(_fleet(point, supplied(point, question) if through else None, question) for point in points)
 
 
 def why_not_through_supplies(points: Sequence[OperatingPoint], question: Question) -> str | None:
