@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from linewatt.campaign import Campaign
 from linewatt.campaign.planning import PlannedTrial, Round
@@ -66,12 +67,12 @@ class Profiler:
             await self._stage.in_force(round_)
             run, recorders = await self._recorded(planned)
         except ChangeError as error:
-            self._store(result, self._empty(planned, str(error)), {})
+            self._store(result, _profile(planned, now_s(), reason=str(error)), {})
             return
         gone = [name for name in planned.case.hosts if name in self._session.lost()]
         if gone:
             raise HostError(f"{gone[0]}: lost while it was profiled ({self._session.lost()[gone[0]]})")
-        trial = None if run is None or run.failure else await self._bench.unstored(run)
+        trial = None if run.failure else await self._bench.unstored(run)
         # a host may say tens of megabytes, and heartbeats of all hosts go through this thread
         await asyncio.to_thread(self._kept, result, planned, run, trial, recorders)
 
@@ -79,7 +80,7 @@ class Profiler:
         self,
         result: Path,
         planned: PlannedTrial,
-        run: TrialRun | None,
+        run: TrialRun,
         trial: Trial | None,
         recorders: Sequence[_Recorder],
     ) -> None:
@@ -90,29 +91,14 @@ class Profiler:
                 texts[f"{recorder.profile.host}/{store.RECORDED}"] = recorder.ended.stdout
                 texts[f"{recorder.profile.host}/perf.stderr"] = recorder.ended.stderr
         hosts = [_with_surroundings(self._found(recorder, run), trial) for recorder in recorders]
-        self._store(result, self._profile(planned, run, trial, hosts), texts)
-
-    def _empty(self, planned: PlannedTrial, reason: str) -> Profile:
-        case = planned.case
-        return Profile(SCHEMA_VERSION, planned.number, case, case.key, now_s(), reason=reason)
-
-    def _profile(
-        self, planned: PlannedTrial, run: TrialRun | None, trial: Trial | None, hosts: Sequence[HostProfile]
-    ) -> Profile:
-        why = run.failure if run is not None and run.failure else trial.reason if trial is not None else None
+        why = run.failure or (trial.reason if trial is not None else None)
         if why is not None:
             hosts = [replace(host, reason=host.reason or f"its load failed: {why}") for host in hosts]
-        empty = (
-            self._empty(planned, "")
-            if run is None
-            else replace(self._empty(planned, ""), started_s=run.started_s)
+        throughput_bps = trial.throughput_bps if trial is not None else None
+        profile = _profile(
+            planned, run.started_s, hosts=tuple(hosts), throughput_bps=throughput_bps, reason=why
         )
-        return replace(
-            empty,
-            hosts=tuple(hosts),
-            throughput_bps=trial.throughput_bps if trial is not None else None,
-            reason=why,
-        )
+        self._store(result, profile, texts)
 
     def _store(self, result: Path, profile: Profile, texts: Mapping[str, str]) -> None:
         store.write_profile(result, profile, texts)
@@ -122,7 +108,7 @@ class Profiler:
         if profile.reason is not None:
             self._say(events.Warned(f"profile {profile.number}: {profile.reason}"))
 
-    async def _recorded(self, planned: PlannedTrial) -> tuple[TrialRun | None, list[_Recorder]]:
+    async def _recorded(self, planned: PlannedTrial) -> tuple[TrialRun, list[_Recorder]]:
         """The load with perf beside it in its window. Raises HostError."""
         recorders, lives = await self._started(planned), self._bench.lives([planned])
         try:
@@ -131,9 +117,8 @@ class Profiler:
             ]
             if problems:
                 await asyncio.gather(*(live.stop() for live in lives))
-                return self._bench.together([planned], [live.failed(problems[0]) for live in lives])[
-                    0
-                ], recorders
+                failed_runs = [live.failed(problems[0]) for live in lives]
+                return self._bench.together([planned], failed_runs)[0], recorders
             for live in lives:
                 live.release()
             window_task = asyncio.create_task(self._in_window(recorders))
@@ -205,7 +190,7 @@ class Profiler:
         spec = self._session.specs[name]
         return tuple(spec.cpus or self._session.facts[name]["cpus"].get("online") or (0,))
 
-    def _found(self, recorder: _Recorder, run: TrialRun | None) -> HostProfile:
+    def _found(self, recorder: _Recorder, run: TrialRun) -> HostProfile:
         """What perf said on a host, or why there is nothing."""
         if recorder.ended is None:
             return replace(recorder.profile, reason=recorder.profile.reason or "perf said nothing")
@@ -221,26 +206,28 @@ class Profiler:
         return _on_time_line(host_profile, run)
 
 
-def _on_time_line(host_profile: HostProfile, run: TrialRun | None) -> HostProfile:
+def _profile(planned: PlannedTrial, started_s: float, **contents: Any) -> Profile:
+    return Profile(SCHEMA_VERSION, planned.number, planned.case, planned.case.key, started_s, **contents)
+
+
+def _on_time_line(host_profile: HostProfile, run: TrialRun) -> HostProfile:
     """Stamps of the host's clock as the controller's; what was recorded without load is said."""
-    clock = run.clocks.get(host_profile.host) if run is not None else None
+    clock = run.clocks.get(host_profile.host)
     if clock is None or host_profile.start_s is None or host_profile.end_s is None:
         return replace(host_profile, start_s=None, end_s=None)
     start_s, end_s = clock.to_controller(host_profile.start_s), clock.to_controller(host_profile.end_s)
     notes = host_profile.notes
-    if run is not None and end_s > run.ended_s + clock.uncertainty_s + LATE_S:
+    if end_s > run.ended_s + clock.uncertainty_s + LATE_S:
         notes = (*notes, f"perf recorded for up to {end_s - run.ended_s:.1f} s beyond the end of the load")
     return replace(host_profile, start_s=start_s, end_s=end_s, notes=notes)
 
 
 def _with_surroundings(host_profile: HostProfile, trial: Trial | None) -> HostProfile:
     """With what the trial says of its host: packets, and base clock, by which counters are told."""
-    end = (
-        next((end for end in trial.ends if end.host == host_profile.host), None)
-        if trial is not None
-        else None
-    )
-    if end is None or trial is None or trial.window is None:
+    if trial is None or trial.window is None:
+        return host_profile
+    end = next((end for end in trial.ends if end.host == host_profile.host), None)
+    if end is None:
         return host_profile
     ways = [end.counters.get(name) for name in ("nic.rx_packets", "nic.tx_packets")]
     packet_counts = [way for way in ways if way is not None]
