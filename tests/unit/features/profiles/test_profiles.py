@@ -35,7 +35,7 @@ from linewatt.features.profiles.analysis.shares import (
     work_shares,
 )
 from linewatt.features.profiles.analysis.tree import call_graph, call_tree, folded
-from linewatt.features.profiles.engine.places import places
+from linewatt.features.profiles.engine.run import places
 from linewatt.features.profiles.perf import ability
 from linewatt.features.profiles.perf.counters import parse_counts
 from linewatt.features.profiles.perf.model import Count, Function, HostProfile, Profile, Stack

@@ -19,10 +19,9 @@ from linewatt.engine import RoundRunner, Stage, events
 from linewatt.engine.live import Live, Session, TrialRun
 from linewatt.errors import ChangeError, HostError, ParseError
 from linewatt.features.profiles import store
-from linewatt.features.profiles.engine.places import places
 from linewatt.features.profiles.perf import ability, recording
 from linewatt.features.profiles.perf.ability import Ability
-from linewatt.features.profiles.perf.model import HostProfile, Profile
+from linewatt.features.profiles.perf.model import HostProfile, Place, Profile
 from linewatt.features.profiles.perf.parse import parse
 from linewatt.features.profiles.perf.recording import Recording, one_each
 from linewatt.foreign import last_line, understood
@@ -242,3 +241,13 @@ async def _all_stopped(lives: Sequence[Live], recorders: Sequence[_Recorder]) ->
         recorder.process for recorder in recorders if recorder.process is not None and recorder.ended is None
     ]
     await asyncio.gather(*(process.stop() for process in processes), return_exceptions=True)
+
+
+def places(planned: PlannedTrial, host: str, host_cpus: tuple[int, ...]) -> Mapping[Place, tuple[int, ...]]:
+    """CPUs by what they are there for; ``host_cpus`` CPU of the host where the system places its load."""
+    app = set(planned.app_cpus(host))
+    irq = {cpu for pair in planned.pairs if host in pair.case.hosts for cpu in pair.irq_cpus(host)}
+    if not app:
+        return {"host": host_cpus}
+    cpus_by_place: dict[Place, set[int]] = {"app": app - irq, "irq": irq - app, "app + irq": app & irq}
+    return {place: tuple(sorted(cpus)) for place, cpus in cpus_by_place.items() if cpus}
