@@ -41,11 +41,8 @@ SPEEDSCOPE = "https://www.speedscope.app/file-format-schema.json"
 def profiles_of(view: Digest) -> list[Shown]:
     """The profiles that are stored, by what their cases are called. Raises StoreError."""
     profiles = list(store.profiles(view.result.path))
-    return shown(profiles, lambda case: view.describe(case) if case in _known(view) else case.test)
-
-
-def _known(view: Digest) -> set[object]:
-    return {summary.case for summary in view.summaries}
+    known_cases = {summary.case for summary in view.summaries}
+    return shown(profiles, lambda case: view.describe(case) if case in known_cases else case.test)
 
 
 def page_sections(view: Digest) -> Iterator[Section]:
@@ -82,20 +79,6 @@ def _graphs(host_profiles: Sequence[Shown]) -> Iterator[Lines]:
                 f"{shown_profile.title}: {place_words(place)}, call graph", lines, preformatted=True
             )
             yield replace(graph, folded=True)
-
-
-def show(view: Digest, width: int | None) -> RenderableType:
-    """All profiles for a terminal."""
-    parts: list[RenderableType] = []
-    for profile in profiles_of(view):
-        parts += [render_table(table, width) for table in tables_of(profile)]
-        for place in profile.places:
-            lines = call_graph(call_tree(place.host, place.place))
-            title = Text(one_line(f"{profile.title}: {place_words(place)}, call graph"), style="bold")
-            parts.append(Group(title, *(Text(one_line(line)) for line in lines)))
-    if not parts:
-        parts.append(Text("No profile is stored; profile: true in the campaign file adds one a case."))
-    return Group(*(part for block in parts for part in (block, Text())))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,11 +161,6 @@ class ProfileDocument:
     hosts: list[HostDocument]
 
 
-def documents(host_profiles: Sequence[Shown]) -> list[dict[str, Any]]:
-    """The profiles of ``show --json``: a mark says that no figure is made of them."""
-    return [document_of(_document(shown_profile)) for shown_profile in host_profiles]
-
-
 def _document(shown_profile: Shown) -> ProfileDocument:
     profile = shown_profile.profile
     return fill(
@@ -246,15 +224,24 @@ class ProfileView:
     key = "profiles"
 
     def value(self, view: Digest) -> list[dict[str, Any]]:
-        """Raises StoreError."""
-        return documents(profiles_of(view))
+        """A mark says that no figure is made of them. Raises StoreError."""
+        return [document_of(_document(shown_profile)) for shown_profile in profiles_of(view)]
 
     def schema(self) -> Schema:
         meaning = "What perf recorded, in trials beside those that are measured."
         return listing(of_class(ProfileDocument), meaning)
 
     def terminal(self, view: Digest, width: int | None) -> RenderableType:
-        return show(view, width)
+        parts: list[RenderableType] = []
+        for profile in profiles_of(view):
+            parts += [render_table(table, width) for table in tables_of(profile)]
+            for place in profile.places:
+                lines = call_graph(call_tree(place.host, place.place))
+                title = Text(one_line(f"{profile.title}: {place_words(place)}, call graph"), style="bold")
+                parts.append(Group(title, *(Text(one_line(line)) for line in lines)))
+        if not parts:
+            parts.append(Text("No profile is stored; profile: true in the campaign file adds one a case."))
+        return Group(*(part for block in parts for part in (block, Text())))
 
 
 VIEW = ProfileView()
