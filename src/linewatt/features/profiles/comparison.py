@@ -184,61 +184,6 @@ def _points(ratio: float) -> str:
     return f"{percent_from_ratio(ratio):+.1f}".replace("-", "−")
 
 
-def show(comparisons: Sequence[Compared], a: str, b: str, width: int | None) -> RenderableType:
-    """All of it for a terminal."""
-    parts: list[RenderableType] = [Text(one_line(f"A and B: {a}"))]
-    if a != b:
-        parts = [Text(one_line(f"A: {a}")), Text(one_line(f"B: {b}"))]
-    for compared in comparisons:
-        if compared.difference is None or compared.difference.reason is not None:
-            parts.append(
-                Text(
-                    one_line(
-                        f"{MISSING} {_title(compared)}, {compared.role}, {compared.place}: {compared.reason}"
-                    )
-                )
-            )
-            continue
-        parts.append(Text(one_line(sentence(compared.difference)), style="bold"))
-        parts += [render_table(table, width) for table in tables_of(compared)]
-    notes = dict.fromkeys(note.sentence for compared in comparisons for note in compared.notes)
-    parts.append(Group(*(Text(one_line(note)) for note in notes)))
-    return Group(*(part for block in parts for part in (block, Text())))
-
-
-def section(comparisons: Sequence[Compared]) -> Section:
-    """What a page has of them."""
-    with_difference = [
-        compared
-        for compared in comparisons[:MOST_SHOWN]
-        if compared.difference is not None and not compared.difference.reason
-    ]
-    absent = tuple(
-        Note("absence", compared.reason, f"{_title(compared)}, {compared.role}, {compared.place}")
-        for compared in comparisons[:MOST_SHOWN]
-        if compared not in with_difference
-    )
-    notes = tuple(dict.fromkeys(note for compared in with_difference for note in compared.notes))
-    more = len(comparisons) - MOST_SHOWN
-    return Section(
-        "Profiles",
-        "profiles",
-        tuple(table for compared in with_difference for table in tables_of(compared)),
-        notes=(Lines("Compared", absent),) * bool(absent)
-        + (Lines("How each was taken", notes),) * bool(notes),
-        intro=(
-            "Which functions gained and lost CPU time: shares of busy samples that perf took in one more "
-            "trial a case, which is part of no figure above.",
-            *(
-                f"{_title(compared)}: {sentence(compared.difference)}."
-                for compared in with_difference
-                if compared.difference
-            ),
-            *((f"{more} more are in linewatt compare --profile.",) if more > 0 else ()),
-        ),
-    )
-
-
 def sentence(profile_difference: Difference) -> str:
     """What gained most, and whether that is sure."""
     where = place_words(profile_difference.b)
@@ -292,11 +237,6 @@ class ProfilesDocument(Versioned):
     compared: list[ComparedDocument]
 
 
-def document(comparisons: Sequence[Compared], a: str, b: str) -> dict[str, Any]:
-    """``compare --profile --json``."""
-    return document_of(ProfilesDocument(a=a, b=b, compared=[_document(compared) for compared in comparisons]))
-
-
 def _document(comparison: Compared) -> ComparedDocument:
     sides = comparison.difference
     most_gained = sides.most_gained if sides else None
@@ -327,13 +267,54 @@ class ComparedProfiles:
     b: str
 
     def document(self) -> dict[str, Any]:
-        return document(self.differences, self.a, self.b)
+        compared = [_document(comparison) for comparison in self.differences]
+        return document_of(ProfilesDocument(a=self.a, b=self.b, compared=compared))
 
     def terminal(self, width: int | None) -> RenderableType:
-        return show(self.differences, self.a, self.b, width)
+        parts: list[RenderableType] = [Text(one_line(f"A and B: {self.a}"))]
+        if self.a != self.b:
+            parts = [Text(one_line(f"A: {self.a}")), Text(one_line(f"B: {self.b}"))]
+        for compared in self.differences:
+            if compared.difference is None or compared.difference.reason is not None:
+                where = f"{_title(compared)}, {compared.role}, {compared.place}"
+                parts.append(Text(one_line(f"{MISSING} {where}: {compared.reason}")))
+                continue
+            parts.append(Text(one_line(sentence(compared.difference)), style="bold"))
+            parts += [render_table(table, width) for table in tables_of(compared)]
+        notes = dict.fromkeys(note.sentence for compared in self.differences for note in compared.notes)
+        parts.append(Group(*(Text(one_line(note)) for note in notes)))
+        return Group(*(part for block in parts for part in (block, Text())))
 
     def section(self) -> Section:
-        return section(self.differences)
+        with_difference = [
+            compared
+            for compared in self.differences[:MOST_SHOWN]
+            if compared.difference is not None and not compared.difference.reason
+        ]
+        absent = tuple(
+            Note("absence", compared.reason, f"{_title(compared)}, {compared.role}, {compared.place}")
+            for compared in self.differences[:MOST_SHOWN]
+            if compared not in with_difference
+        )
+        notes = tuple(dict.fromkeys(note for compared in with_difference for note in compared.notes))
+        more = len(self.differences) - MOST_SHOWN
+        return Section(
+            "Profiles",
+            "profiles",
+            tuple(table for compared in with_difference for table in tables_of(compared)),
+            notes=(Lines("Compared", absent),) * bool(absent)
+            + (Lines("How each was taken", notes),) * bool(notes),
+            intro=(
+                "Which functions gained and lost CPU time: shares of busy samples that perf took in one more "
+                "trial a case, which is part of no figure above.",
+                *(
+                    f"{_title(compared)}: {sentence(compared.difference)}."
+                    for compared in with_difference
+                    if compared.difference
+                ),
+                *((f"{more} more are in linewatt compare --profile.",) if more > 0 else ()),
+            ),
+        )
 
 
 class ProfileComparison:
