@@ -66,11 +66,6 @@ def write_profile(result: Path, profile: Profile, texts: Mapping[str, str]) -> N
         raise unstored_text(final, "the profile", error) from error
 
 
-def headers(result: Path) -> list[Profile]:
-    """The profiles of a result without their stacks. Raises StoreError naming the damaged file."""
-    return [_header(folder) for folder in stored_further_folders(result, FOLDER)]
-
-
 def profiles(result: Path) -> Iterator[Profile]:
     """The profiles of a result. Raises StoreError naming the damaged file."""
     for folder in stored_further_folders(result, FOLDER):
