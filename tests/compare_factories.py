@@ -13,7 +13,10 @@ from tests.report_factories import CREATED_S, FACTS, host, result, trial
 from linewatt.analysis.comparison.case_runs import runs_by_case
 from linewatt.analysis.comparison.compare import Comparison, compare_sides
 from linewatt.analysis.comparison.matching import Side, levels_of, match_levels, match_two
+from linewatt.analysis.comparison.points import Series, series_of_cases
 from linewatt.analysis.comparison.rows import Options
+from linewatt.analysis.metrics import Response
+from linewatt.features.history.courses import Course, judge
 from linewatt.model import Case, Trial
 from linewatt.store.read import Result
 
@@ -84,3 +87,19 @@ def compared_levels(one: Result, by: str, base: str | None = None, **options: An
     own = side("A", one)
     matching = match_levels(own, by, base or levels_of(own, by)[0])
     return compare_sides(own, own, matching, Options(by=by, **options))
+
+
+def courses_of(series: Sequence[Series], matters: float | None = None) -> tuple[Course, ...]:
+    """Courses of results that have their hosts with them."""
+    return judge(series, matters, as_it_is, as_it_is)
+
+
+def courses_of_sides(
+    sides: Sequence[Side], response: Response, matters: float | None = None
+) -> tuple[Course, ...]:
+    """Courses of all cases of such results, in the order of time."""
+    return courses_of(series_of_cases(sides, response, lambda _: True, as_it_is), matters)
+
+
+def as_it_is(side: Side) -> Side:
+    return side

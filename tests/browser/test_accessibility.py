@@ -41,7 +41,6 @@ from linewatt.features.advice.fleet_report.sources import choose_series, of_resu
 from linewatt.features.advice.psu.supplies import Supply
 from linewatt.features.advice.psu.tables import certified
 from linewatt.features.history import page as history_page
-from linewatt.features.history.courses import courses_of_sides
 from linewatt.features.history.regressions import regressions
 from linewatt.features.history.report import History
 from linewatt.features.soak import digest as soaks
@@ -116,7 +115,7 @@ def history(_: Path) -> str:
         hosts = {name: compare_factories.with_facts(name, kernel=kernel) for name in ("h1", "h2")}
         made = compare_factories.made("r", compare_factories.numbered(tcp, udp), day=day, hosts=hosts)
         sides.append(compare_factories.side(f"r{day}", made))
-    found = courses_of_sides(sides, THROUGHPUT)
+    found = compare_factories.courses_of_sides(sides, THROUGHPUT)
     return history_page.render(History(found, len(sides), regressions=regressions(found)))
 
 

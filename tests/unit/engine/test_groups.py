@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.compare_factories import courses_of_sides
 from tests.documents import valid
 from tests.groups import DUT, EVEN, group
 from tests.report_factories import host, result
@@ -39,7 +40,6 @@ from linewatt.engine.measuring.checks import network
 from linewatt.engine.measuring.checks.load import datagrams
 from linewatt.engine.measuring.measure import measure
 from linewatt.engine.measuring.plain_json import decoded, encoded
-from linewatt.features.history.courses import courses_of_sides
 from linewatt.json_document import document_of
 from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import FTP, Case, CpuShares, Flag, FlowResult, TcpState, Trial, group_of

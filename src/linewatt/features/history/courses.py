@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -21,15 +21,12 @@ from linewatt.analysis.comparison import (
     Match,
     Point,
     Series,
-    Side,
     Surroundings,
     Task,
     Verdict,
     differences_of_hosts,
     least_factor,
     response_amount,
-    series_of_cases,
-    series_of_tasks,
     verdicts_of_family,
 )
 from linewatt.analysis.metrics import Response
@@ -148,30 +145,6 @@ class Course:
             )
             for start, end in edges
         )
-
-
-def courses_of_sides(
-    sides: Sequence[Side],
-    response: Response,
-    is_wanted: Callable[[Case], bool] = lambda _: True,
-    matters: float | None = None,
-    single_runs: Sequence[Side] = (),
-    with_surroundings: Surroundings = lambda side: side,
-) -> tuple[Course, ...]:
-    """The course of each case and host pair over ``sides``, and of each task over ``single_runs``.
-
-    Both are in time order. All courses are judged together. ``with_surroundings`` adds the host records to a
-    side; it is called only if something differs.
-    """
-    of_cases = series_of_cases(sides, response, is_wanted, with_surroundings)
-    series = [*of_cases, *series_of_tasks(single_runs, response, with_surroundings)]
-    return judge(series, matters, with_surroundings, with_surroundings)
-
-
-def course_of_points(points: Sequence[Point], response: Response, matters: float | None = None) -> Course:
-    """The course of a single series."""
-    (course,) = judge([Series(response, list(points))], matters, lambda side: side, lambda side: side)
-    return course
 
 
 def judge(

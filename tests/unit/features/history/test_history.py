@@ -12,21 +12,29 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.compare_factories import TCP, UDP, made, numbered, runs, side, with_facts
+from tests.compare_factories import (
+    TCP,
+    UDP,
+    courses_of,
+    courses_of_sides,
+    made,
+    numbered,
+    runs,
+    side,
+    with_facts,
+)
 from tests.report_factories import stored
 from tests.unit.conftest import Run
 
 from linewatt.analysis.cases.responses import OF_CASE, THROUGHPUT
 from linewatt.analysis.comparison.matching import Side
-from linewatt.analysis.comparison.points import Point
+from linewatt.analysis.comparison.points import Point, Series
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.features.history import steps
 from linewatt.features.history.courses import (
     FALSE_ALARMS,
     FEWEST_RESULTS,
     Course,
-    course_of_points,
-    courses_of_sides,
 )
 from linewatt.features.history.page import _chart_rows as rows_of
 from linewatt.features.history.page import render
@@ -149,9 +157,8 @@ def test_three_falling_results_have_no_level_line_and_are_no_course_without_a_ch
 def test_results_that_differ_too_much_to_show_a_change_are_not_without_one() -> None:
     (own,) = sides([1.0])
     levels = [0.0, 2.5, -1.0, 1.5, -2.5, 0.5]
-    rough = course_of_points(
-        [Point(own, TCP, (one,), Estimate(math.exp(one), None, 1)) for one in levels], THROUGHPUT
-    )
+    points = [Point(own, TCP, (one,), Estimate(math.exp(one), None, 1)) for one in levels]
+    (rough,) = courses_of([Series(THROUGHPUT, points)])
     assert "differ too much to show one" in rough.words
     page = page_of(rough)
     assert "1 course whose results differ too much to show a change" in page
@@ -172,8 +179,10 @@ def test_levels_further_apart_than_a_float_holds_are_no_error() -> None:
     own = sides([1.0])[0]
     far = [-700.0, -699.0, -700.0, -701.0, -700.0, -699.0, 700.0, 701.0, 700.0, 700.0]
     points = [Point(own, TCP, (one,), Estimate(1, None, 1)) for one in far]
-    assert at_of(course_of_points(points, THROUGHPUT)) == [6]
-    assert [one.at for one in course_of_points([*points[:6], points[6]], THROUGHPUT).unlike] == [6]
+    (course,) = courses_of([Series(THROUGHPUT, points)])
+    assert at_of(course) == [6]
+    (shorter,) = courses_of([Series(THROUGHPUT, [*points[:6], points[6]])])
+    assert [one.at for one in shorter.unlike] == [6]
 
 
 def test_of_values_that_are_rounded_most_are_equal_and_the_others_are_no_steps() -> None:

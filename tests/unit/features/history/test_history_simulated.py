@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.compare_factories import courses_of
 
 from linewatt.analysis.cases.responses import THROUGHPUT
 from linewatt.analysis.comparison.matching import Side
 from linewatt.analysis.comparison.points import Point, Series
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.features.history.change_points import FEWEST
-from linewatt.features.history.courses import course_of_points, judge
 from linewatt.features.soak.job import Job
 from linewatt.records import Campaign
 
@@ -70,7 +70,7 @@ def simulated(
         levels[step_at:] += math.log(1 - step)
         if bad is not None:
             levels[bad_at] += math.log(1 - bad)
-        found = course_of_points(points(draw, levels, runs), THROUGHPUT)
+        (found,) = courses_of([Series(THROUGHPUT, points(draw, levels, runs))])
         covered = [change.first <= step_at <= change.last for change in found.changes]
         right += covered == ([True] if step else []) and found.drift is None
         wrong += found.drift is not None or covered.count(False) > 0 or len(covered) > 1
@@ -130,7 +130,7 @@ def test_of_many_cases_that_only_vary_hardly_one_is_said_to_change() -> None:
     false_alarms = 0
     for _ in range(12):
         cases = [Series(THROUGHPUT, points(draw, 0.01 * noise(draw, "", 20), 3)) for _ in range(30)]
-        found = judge(cases, None, lambda side: side, lambda side: side)
+        found = courses_of(cases)
         false_alarms += any(one.changes or one.drift for one in found)
     assert false_alarms == 0
 

@@ -12,15 +12,16 @@ from typing import Any, cast, get_args, get_type_hints
 
 import numpy as np
 import pytest
-from tests.compare_factories import TCP, made, runs
+from tests.compare_factories import TCP, as_it_is, courses_of, made, runs
 from tests.report_factories import stored
 from tests.soak_pairs import asked, soak
 from tests.soak_result import STARTED_S
 from tests.unit.conftest import Run
 
 from linewatt import records
+from linewatt.analysis.comparison.points import series_of_tasks
 from linewatt.analysis.comparison.side import Quantity, Side
-from linewatt.features.history.courses import Course, courses_of_sides
+from linewatt.features.history.courses import Course
 from linewatt.features.soak import load_totals as soak_totals
 from linewatt.features.soak import storage as store
 from linewatt.features.soak.comparison import SoakRun
@@ -280,7 +281,7 @@ def test_a_soak_of_iperf3_alone_is_a_job_of_its_pairs_and_compared_by_what_was_r
 
 def course_of(levels: Sequence[float], draw: np.random.Generator) -> Course:
     values = [1e9 * level * math.exp(draw.normal(0, 0.02)) for level in levels]
-    (course,) = courses_of_sides((), RATE, single_runs=list(map(side_with, values)))
+    (course,) = courses_of(series_of_tasks(list(map(side_with, values)), RATE, as_it_is))
     return course
 
 
@@ -300,7 +301,7 @@ def test_a_step_of_10_percent_is_found_among_ten_soaks() -> None:
 
 
 def test_equal_soaks_have_no_change_and_three_are_not_enough() -> None:
-    (course,) = courses_of_sides((), RATE, single_runs=[side_with(1e9)] * 6)
+    (course,) = courses_of(series_of_tasks([side_with(1e9)] * 6, RATE, as_it_is))
     assert course.changes == ()
-    (course,) = courses_of_sides((), RATE, single_runs=list(map(side_with, (1e9, 2e9, 2e9))))
+    (course,) = courses_of(series_of_tasks(list(map(side_with, (1e9, 2e9, 2e9))), RATE, as_it_is))
     assert course.words == "too few results (3 of 6): a step needs 3 before and 3 after it, so 3 more"
