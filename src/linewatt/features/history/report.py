@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from linewatt.analysis.comparison import Difference, Point, Task
+from linewatt.analysis.comparison import Difference, Point
 from linewatt.analysis.metrics import Response, Unit
 from linewatt.declare import FLAT, TEXT, Schema, keys_of, listing, record, said, version
 from linewatt.features.history.course_table import NamedCourse, note_lines, table
@@ -179,7 +179,7 @@ def as_document(history: History) -> dict[str, Any]:
     document: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "caveats": lab_words_of(history.hosts),
-        "cases": [{**_case_document(course.case), **_course_document(course)} for course in history.cases],
+        "cases": [_course_document(course) for course in history.cases],
         **{f"{kind.name}s": _task_documents(history, kind.name) for kind in run_kinds()},
         "left_out": [{"id": name, "reason": why} for name, why in history.left_out],
         "damaged": [{"id": result.id, "reason": result.reason} for result in history.damaged],
@@ -192,16 +192,8 @@ def as_document(history: History) -> dict[str, Any]:
     return document
 
 
-def _case_document(case: Case | Task) -> dict[str, Any]:
-    return keyed_case(case) if isinstance(case, Case) else case.document()
-
-
 def _task_documents(history: History, kind: str) -> list[dict[str, Any]]:
-    return [
-        {**_case_document(course.case), **_course_document(course)}
-        for course in history.tasks
-        if not isinstance(course.case, Case) and course.case.test == kind
-    ]
+    return [_course_document(course) for course in history.tasks if course.case.test == kind]
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +282,8 @@ def _course_document(course: Course) -> dict[str, Any]:
         apart=course.apart or None,
         summary=course.words,
     )
-    return document_of(course_keys)
+    case_keys = keyed_case(course.case) if isinstance(course.case, Case) else course.case.document()
+    return {**case_keys, **document_of(course_keys)}
 
 
 def _change_document(course: Course, ids: Sequence[str], change: Change) -> ChangeDocument:
