@@ -5,15 +5,14 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import typer
 
 from linewatt.cli import print_json, put, results_there, say
 from linewatt.errors import StoreError
 from linewatt.features.history import baselines
-from linewatt.features.history.baselines import Baseline
 from linewatt.foreign import one_line
 from linewatt.store import find_result
 from linewatt.units import format_time_utc
@@ -30,7 +29,7 @@ def store_baseline(*, name: str, result_id: str, results: Path, as_json: bool) -
     if before is not None and before.id != new.id:
         say(f"{name} was {before.id}")
     if as_json:
-        print_json({"schema_version": SCHEMA_VERSION, **_baseline_document(new)})
+        print_json({"schema_version": SCHEMA_VERSION, **asdict(new)})
         return
     put(new.id)
 
@@ -45,7 +44,7 @@ def print_baselines(*, results: Path, as_json: bool) -> None:
         print_json(
             {
                 "schema_version": SCHEMA_VERSION,
-                "baselines": [_baseline_document(baseline) for baseline in listed],
+                "baselines": [asdict(baseline) for baseline in listed],
             }
         )
     else:
@@ -62,7 +61,3 @@ def delete_baseline(*, name: str, results: Path) -> None:
     """Take a name away; the result stays."""
     baselines.remove(results, name)
     say(f"{name}: removed; its result is as it was")
-
-
-def _baseline_document(baseline: Baseline) -> dict[str, Any]:
-    return {"name": baseline.name, "id": baseline.id, "set_s": baseline.set_s, "is_there": baseline.is_there}
