@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ FINDINGS = {"with": "With findings", "without": "Without findings"}
 
 @dataclass(frozen=True, slots=True)
 class ListQuery:
-    """Filters, sort order and page of the list: ``sort`` is a key of SORTS, ``page`` starts at 1."""
+    """Filters, sort order and page of the list: ``sort`` is one of SORTS, ``page`` starts at 1."""
 
     words: str = ""
     kind: str = ""
@@ -96,12 +96,15 @@ def _checked_choice(query: Mapping[str, str], name: str, choices: Iterable[str])
 
 def select(results: Sequence[ListedResult], query: ListQuery) -> list[ListedResult]:
     """The results that match a query, sorted; results without the sort value come last in both orders."""
-    key = SORTS[query.sort]
+
+    def value(match: ListedResult) -> Any:
+        return _sort_value(match[1], query.sort)
+
     matches = [result for result in results if _matches(result[1], query)]
-    with_value = [match for match in matches if key(match[1]) is not None]
-    without_value = [match for match in matches if key(match[1]) is None]
+    with_value = [match for match in matches if value(match) is not None]
+    without_value = [match for match in matches if value(match) is None]
     by_name = sorted(with_value, key=lambda match: match[0].name, reverse=query.down)
-    return sorted(by_name, key=lambda match: key(match[1]), reverse=query.down) + without_value
+    return sorted(by_name, key=value, reverse=query.down) + without_value
 
 
 def _matches(result: Listed | Damaged, query: ListQuery) -> bool:
@@ -141,45 +144,31 @@ def _searched_text(result: Listed | Damaged) -> str:
     return " ".join(parts).lower()
 
 
-def _start_key(result: Listed | Damaged) -> str:
+def _begun(result: Listed | Damaged) -> str:
     created_s = None if isinstance(result, Damaged) else result.heading["created_s"]
     match = _BEGUN.match(id_of(result))
     return stamp(created_s) if created_s is not None else match[0] if match else ""
 
 
-def _best_key(result: Listed | Damaged) -> float | None:
-    return None if isinstance(result, Damaged) or result.best is None else result.best.throughput_bps
+def _sort_value(result: Listed | Damaged, sort: str) -> Any:
+    """What a result is sorted by; ``None`` where it has no such value."""
+    if sort == "id":
+        return id_of(result)
+    if sort == "when":
+        return _begun(result)
+    if isinstance(result, Damaged):
+        return None
+    best = result.best
+    values = {
+        "best": best and best.throughput_bps,
+        "test": best and test_title(best.test),
+        "per-watt": best and best.bps_per_w,
+        "findings": result.shown,
+        "done": result.heading["trials_done"],
+        "name": str(result.heading["name"] or "").lower() or None,
+    }
+    return values[sort]
 
 
-def _per_watt_key(result: Listed | Damaged) -> float | None:
-    return None if isinstance(result, Damaged) or result.best is None else result.best.bps_per_w
-
-
-def _findings_key(result: Listed | Damaged) -> int | None:
-    return None if isinstance(result, Damaged) else result.shown
-
-
-def _test_key(result: Listed | Damaged) -> str | None:
-    return None if isinstance(result, Damaged) or result.best is None else test_title(result.best.test)
-
-
-def _done_key(result: Listed | Damaged) -> int | None:
-    return None if isinstance(result, Damaged) else result.heading["trials_done"]
-
-
-def _name_key(result: Listed | Damaged) -> str | None:
-    return None if isinstance(result, Damaged) else str(result.heading["name"] or "").lower() or None
-
-
-SORTS: Mapping[str, Callable[[Listed | Damaged], Any]] = {
-    "id": id_of,
-    "best": _best_key,
-    "test": _test_key,
-    "per-watt": _per_watt_key,
-    "findings": _findings_key,
-    "done": _done_key,
-    "when": _start_key,
-    "name": _name_key,
-}
-"""key of a column → function that returns the sort key of a result"""
+SORTS = ("id", "best", "test", "per-watt", "findings", "done", "when", "name")
 _LARGEST_FIRST = ("best", "per-watt", "findings", "done", "when")
