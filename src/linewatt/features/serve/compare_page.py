@@ -108,12 +108,9 @@ def _compare(paths: Sequence[Path], criteria: Criteria) -> Comparison:
     with reading_results(*paths):
         if compared_by_kind([[path] for path in paths], plain=True):
             raise InvalidInput("published means are compared by 'linewatt compare', not on a page")
-        options = Options(by or None, _parse_ratio(factor), tuple(METRICS_OF_ROWS), ())
+        smallest_ratio = parse_factor(factor) if factor else None
+        options = Options(by or None, smallest_ratio, tuple(METRICS_OF_ROWS), ())
         return compare_stored([[(path, kept_side(path))] for path in paths], options, base or None)
-
-
-def _parse_ratio(text: str) -> float | None:
-    return parse_factor(text) if text else None
 
 
 def two_page(paths: Sequence[Path], criteria: Criteria) -> Body:

@@ -26,17 +26,13 @@ from linewatt.store.bundle import BUNDLE_SUFFIX, pack_bundle
 router = APIRouter()
 
 
-def _markdown(result: Result) -> str:
-    return render_markdown(result)
-
-
 def _document(result: Result) -> str:
     return json.dumps(document_of_result(result, trials=True), indent=2, allow_nan=False) + "\n"
 
 
 FORMS: Mapping[str, tuple[str, str, Callable[[Result], str]]] = {
     "report.html": (".html", "text/html", page_of_result),
-    "report.md": (".md", "text/markdown", _markdown),
+    "report.md": (".md", "text/markdown", render_markdown),
     "result.json": (".json", "application/json", _document),
     "cases.csv": ("-cases.csv", "text/csv", lambda result: csv_of(*rows_of_result(result))),
     "trials.csv": ("-trials.csv", "text/csv", lambda result: csv_of(*rows_of_result(result, trials=True))),
