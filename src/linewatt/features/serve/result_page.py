@@ -5,23 +5,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from fastapi import APIRouter, HTTPException, Request
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
 
+from linewatt.errors import StoreError
+from linewatt.features.serve import listed_files as listed
 from linewatt.features.serve.broadcast.sockets import watchable_ids
+from linewatt.features.serve.listed_files import Entry
 from linewatt.features.serve.pages import rendered, templates
 from linewatt.features.serve.report_frame import ReportFrame, in_frame
 from linewatt.features.serve.responses import Body, body_response
 from linewatt.features.serve.result_paths import key_of, refuse_links, result_at, url_of
 from linewatt.features.serve.site import site_of
-from linewatt.features.serve.trial_view import trial_values
 from linewatt.model import Trial
 from linewatt.report import page_of_result
-from linewatt.store import Result, load_result, reading_results
+from linewatt.report.trials import digest_of, trial_sections
+from linewatt.store import Result, load_result, reading_results, trial_dirs
+from linewatt.units import format_seconds, format_time_utc
 
 router = APIRouter()
 T = TypeVar("T")
@@ -86,6 +90,37 @@ def trial_page(path: Path, number: int) -> Body:
         if not stored.trials:
             raise HTTPException(404, f"{path.name}: has no trial {number}")
         with in_frame(ReportFrame(url_of(path))):
-            return rendered("trial.html.j2", url=url_of(path), **trial_values(stored))
+            return rendered("trial.html.j2", url=url_of(path), **_trial_values(stored))
 
     return Body(of_result(path, render, (number,)).encode(), "text/html")
+
+
+def _trial_values(result: Result) -> dict[str, Any]:
+    """Template values of a result that was loaded with one trial only."""
+    view, (trial,) = digest_of(result), result.trials
+    numbers = [int(folder.name) for folder in trial_dirs(result.path) if folder.name.isdecimal()]
+    at = numbers.index(trial.number)
+    return {
+        "trial": trial,
+        "view": view,
+        "name": result.manifest.name or result.id,
+        "describe": view.describe(trial.case),
+        "started": format_time_utc(trial.started_s),
+        "window": format_seconds(trial.window.seconds if trial.window else None),
+        "lab": any(host.lab for host in view.hosts.values()),
+        "sections": trial_sections(view),
+        "files": _stored_files(result, f"trials/{trial.number:05d}"),
+        "before": numbers[at - 1] if at else None,
+        "after": numbers[at + 1] if at + 1 < len(numbers) else None,
+        "elsewhere": None,
+    }
+
+
+def _stored_files(result: Result, folder: str) -> list[Entry]:
+    """Stored files of the trial, packed texts last; empty without a list of files."""
+    try:
+        entries = listed.entries(result.path, folder)
+        packs = [entry.name for entry in entries if entry.is_pack]
+        return [*entries, *(text for pack in packs for text in listed.entries(result.path, pack))]
+    except StoreError:
+        return []
