@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import pkgutil
 import re
-from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from linewatt import loads
 from linewatt.errors import InvalidInput
-from linewatt.loads.base import Exchange, Load, LoadEnd, LoadJob, Version
+from linewatt.loads.base import Load
 from linewatt.model import TestName
 from linewatt.plugins import registered
 
@@ -45,26 +44,10 @@ class _Foreign(Load):
     def __init__(self, name: str) -> None:
         self.name = name  # type: ignore[misc]  # of this one alone
 
-    def server_command(self, job: LoadJob, version: Version) -> list[str]:
-        raise self._refusal()
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise InvalidInput(f"{self.name}: is no load that linewatt runs; there are {', '.join(LOADS)}")
 
-    def client_command(self, job: LoadJob, version: Version) -> list[str]:
-        raise self._refusal()
-
-    def parse(self, text: str, argv: Sequence[str] = (), peer: str = "") -> LoadEnd:
-        raise self._refusal()
-
-    def try_server(self, exchange: Exchange) -> list[str]:
-        raise self._refusal()
-
-    def try_client(self, exchange: Exchange) -> list[str]:
-        raise self._refusal()
-
-    def try_problem(self, stdout: str, stderr: str, status: int) -> str | None:
-        raise self._refusal()
-
-    def _refusal(self) -> InvalidInput:
-        return InvalidInput(f"{self.name}: is no load that linewatt runs; there are {', '.join(LOADS)}")
+    server_command = client_command = parse = try_server = try_client = try_problem = _refuse
 
 
 @cache
