@@ -170,16 +170,12 @@ def other_end(document: dict[str, Any]) -> LoadEnd | Missing:
                 start_s=0.0,
                 end_s=seconds,
                 transferred_bytes=int(totals["bytes"]),
-                retransmits=_counted_once(totals, "retransmits") if is_sender else None,
-                packets=_counted_once(totals, "packets") if is_udp else None,
-                lost_packets=None if is_sender or not is_udp else _counted_once(totals, "lost_packets"),
+                retransmits=_total([totals], "retransmits") if is_sender else None,
+                packets=_total([totals], "packets") if is_udp else None,
+                lost_packets=None if is_sender or not is_udp else _total([totals], "lost_packets"),
             ),
         ),
         duration_s=seconds,
         cpu_cores=None,
         congestion=_word(end.get("sender_tcp_congestion" if is_sender else "receiver_tcp_congestion")),
     )
-
-
-def _counted_once(totals: dict[str, Any], key: str) -> int | None:
-    return _total([totals], key)
