@@ -33,7 +33,8 @@ _MOST_BYTES = 64 << 20
 
 def cached_of_result(result: Path, kind: str, shape: TypeAdapter[T], make: Callable[[], T]) -> T:
     """What is kept of a result under the name ``kind``, or is made of it now and kept from then on."""
-    state, file = state_of_result(result), _file(result, kind)
+    # the parent without links: of the result itself it is known that it is none
+    state, file = state_of_result(result), _file(f"{_resolved(result.parent)}/{result.name}\0{kind}")
     if state is None or file is None:
         return make()
     head = f"{kind} {_program()} {state}"
@@ -49,10 +50,9 @@ def cached_of_result(result: Path, kind: str, shape: TypeAdapter[T], make: Calla
 
 def cached_bytes(name: str, version: str, make: Callable[[], bytes]) -> bytes:
     """What ``make`` gives, made once for each version of it: of no result, but as long to make."""
-    cache = cache_folder()
-    if cache is None:
+    file, head = _file(name), f"{name} {version}"
+    if file is None:
         return make()
-    file, head = cache / hashlib.sha256(name.encode()).hexdigest()[:32], f"{name} {version}"
     content = _read(file, head)
     if content is None:
         content = make()
@@ -60,15 +60,9 @@ def cached_bytes(name: str, version: str, make: Callable[[], bytes]) -> bytes:
     return content
 
 
-def _file(result: Path, kind: str) -> Path | None:
+def _file(key: str) -> Path | None:
     cache = cache_folder()
-    name = hashlib.sha256(os.fsencode(_absolute(result)) + b"\0" + kind.encode()).hexdigest()[:32]
-    return None if cache is None else cache / name
-
-
-def _absolute(result: Path) -> str:
-    """The parent without links: of the result itself it is known that it is none."""
-    return f"{_resolved(result.parent)}/{result.name}"
+    return None if cache is None else cache / hashlib.sha256(os.fsencode(key)).hexdigest()[:32]
 
 
 @cache
