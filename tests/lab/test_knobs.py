@@ -102,13 +102,13 @@ def put_back(host: Namespace, journal: Journal) -> None:
 @pytest.mark.parametrize(
     ("factor", "level", "shows"),
     [
-        ("mtu", 9000, "mtu 9000"),
+        ("mtu", "9000", "mtu 9000"),
         ("gro", "on", "generic-receive-offload: on"),
         ("tso", "off", "tx-tcp6-segmentation: off"),
         ("tx_checksum", "off", "tx-checksumming: off"),
         ("udp_gro", "on", "rx-udp-gro-forwarding: on"),
         ("offload.tx-tcp-mangleid-segmentation", "off", "tx-tcp-mangleid-segmentation: off"),
-        ("channels", 2, "RX:\t\t2"),
+        ("channels", "2", "RX:\t\t2"),
         ("rps", "irq", "rx-3/rps_cpus:1"),
         ("xps", "0", "tx-3/xps_cpus:1"),
         ("sysctl.net.ipv4.tcp_wmem", "4096 16384 4000000", "4096\t16384\t4000000"),

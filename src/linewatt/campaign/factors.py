@@ -56,7 +56,7 @@ def check(name: str, text: str) -> str:
         return load_option[0].option(load_option[1], text)
     if load := load_of_factor(name):
         return planning_of(load).check_factor(name, text)
-    return factor_named(name).check(text)
+    return factor_named(name).check(text.strip())
 
 
 def _one_of(name: str, text: str, choices: tuple[str, ...]) -> str:

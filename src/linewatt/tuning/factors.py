@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a campaign's ``factors:`` may name, and which changes a level is on a host. Pure.
 
-A level comes from YAML as a text, a number or a switch, and has one spelling (``check``) by which results
-compare. Options of loads (zero-copy, window, lengths) are no factors: they belong to the load.
+A level has one spelling (``check``), by which results compare. Options of loads (zero-copy, window, lengths)
+are no factors: they belong to the load.
 """
 
 from __future__ import annotations
@@ -21,9 +21,6 @@ from linewatt.tuning.nic.offload import feature_named
 from linewatt.tuning.registry import TUNING_KNOBS
 from linewatt.tuning.setting_text import choices
 from linewatt.tuning.sysctl import KEEP, key_named
-
-Level = str | int | float | bool
-"""what YAML makes of a level; ``on`` is a text in YAML 1.2 and a switch in YAML 1.1"""
 
 OWN_CPUS = "irq"
 """a level of steering: the host's own ``irq_cpus``"""
@@ -50,7 +47,7 @@ class Factor:
     name: str
     about: str
     levels: str
-    check: Callable[[Level], str]
+    check: Callable[[str], str]
     changes: Changes
 
 
@@ -68,13 +65,6 @@ def factor_named(text: str) -> Factor:
     raise InvalidInput(f"{text!r} is no factor; {choices(names, text)}")
 
 
-def as_text(level: Level) -> str:
-    """A level of YAML as text: ``true`` is ``on``."""
-    if isinstance(level, bool):
-        return "on" if level else "off"
-    return str(level).strip()
-
-
 def _change(spec: HostSpec, knob: str, target: str, value: str, factor: str) -> Change:
     return Change(spec.name, knob, target, value, f"level of the factor {factor}")
 
@@ -83,34 +73,27 @@ def _knob(name: str, about: str, knob: str, target: str | None = None) -> Factor
     """A factor whose levels are the values of one knob; its target is the data interface, or as given."""
     chosen: ListedKnob = TUNING_KNOBS[knob]
 
-    def check(level: Level) -> str:
-        return chosen.check(as_text(level))
-
     def changes(level: str, spec: HostSpec) -> list[Change]:
         return [_change(spec, knob, target or spec.data, level, name)]
 
-    return Factor(name, about, chosen.values, check, changes)
+    return Factor(name, about, chosen.values, chosen.check, changes)
 
 
 def _feature(name: str, about: str, feature: str) -> Factor:
     knob = TUNING_KNOBS["offload"]
 
-    def check(level: Level) -> str:
-        return knob.check(as_text(level))
-
     def changes(level: str, spec: HostSpec) -> list[Change]:
         return [_change(spec, knob.name, f"{spec.data} {feature}", level, name)]
 
-    return Factor(name, about, knob.values, check, changes)
+    return Factor(name, about, knob.values, knob.check, changes)
 
 
 def _steering(name: str, about: str, knob: str) -> Factor:
     """CPUs by list, or the host's own ``irq_cpus``."""
     chosen = TUNING_KNOBS[knob]
 
-    def check(level: Level) -> str:
-        text = as_text(level)
-        return text if text == OWN_CPUS else chosen.check(text)
+    def check(level: str) -> str:
+        return level if level == OWN_CPUS else chosen.check(level)
 
     def changes(level: str, spec: HostSpec) -> list[Change]:
         cpus = level
@@ -123,10 +106,6 @@ def _steering(name: str, about: str, knob: str) -> Factor:
     return Factor(name, about, f"{chosen.values}; `{OWN_CPUS}`: the host's `irq_cpus`", check, changes)
 
 
-def _check_flows(level: Level) -> str:
-    return TUNING_KNOBS["rfs"].check(as_text(level))
-
-
 def _rfs_changes(level: str, spec: HostSpec) -> list[Change]:
     flows = "0" if level == "off" else level
     return [
@@ -135,28 +114,24 @@ def _rfs_changes(level: str, spec: HostSpec) -> list[Change]:
     ]
 
 
-def _check_fields(level: Level) -> str:
-    return TUNING_KNOBS["rx_flow_hash"].check(as_text(level))
-
-
 def _udp_hash_changes(level: str, spec: HostSpec) -> list[Change]:
     return [
         _change(spec, "rx_flow_hash", f"{spec.data} {flow}", level, "udp_hash") for flow in ("udp4", "udp6")
     ]
 
 
-def _check_word(level: Level) -> str:
-    if not _ALGORITHM.fullmatch(as_text(level)):
+def _check_word(level: str) -> str:
+    if not _ALGORITHM.fullmatch(level):
         raise InvalidInput(f"{level!r} is no congestion control; write a name like cubic or bbr")
-    return as_text(level)
+    return level
 
 
 def _congestion_changes(level: str, spec: HostSpec) -> list[Change]:
     return [_change(spec, "sysctl", "net.ipv4.tcp_congestion_control", level, "congestion_control")]
 
 
-def _check_size(level: Level) -> str:
-    match = _SIZE.fullmatch(as_text(level))
+def _check_size(level: str) -> str:
+    match = _SIZE.fullmatch(level)
     size = int(match[1]) * _UNITS[match[2].lower()] if match else 0
     if not 4096 <= size <= MAX_BUFFER_B:
         raise InvalidInput(f"{level!r} is no size from 4K to 2 GiB less a byte; write bytes or 256K, 16M, 1G")
@@ -188,12 +163,18 @@ _MADE = (
     _steering("irq_affinity", "CPUs that take the interrupts of the queues", "irq_affinity"),
     _steering("rps", "CPUs that do the receive work", "rps_cpus"),
     _steering("xps", "CPUs that send through each queue", "xps_cpus"),
-    Factor("rfs", "flows that follow their reader", TUNING_KNOBS["rfs"].values, _check_flows, _rfs_changes),
+    Factor(
+        "rfs",
+        "flows that follow their reader",
+        TUNING_KNOBS["rfs"].values,
+        TUNING_KNOBS["rfs"].check,
+        _rfs_changes,
+    ),
     Factor(
         "udp_hash",
         "fields of UDP packets that choose their receive queue",
         TUNING_KNOBS["rx_flow_hash"].values,
-        _check_fields,
+        TUNING_KNOBS["rx_flow_hash"].check,
         _udp_hash_changes,
     ),
     Factor(

@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 
 from linewatt.errors import InvalidInput, LinewattError
 from linewatt.hosts.base import HostSpec
-from linewatt.tuning.factors import FACTORS, Level, factor_named
+from linewatt.tuning.factors import FACTORS, factor_named
 from linewatt.tuning.registry import TUNING_KNOBS
 
 HOST = HostSpec("dut", "192.0.2.10", "eth0", irq_cpus=(4, 5, 6))
 
-LEVELS: list[tuple[str, Level, str, list[tuple[str, str, str]]]] = [
-    ("mtu", 9000, "9000", [("mtu", "eth0", "9000")]),
-    ("gro", True, "on", [("offload", "eth0 gro", "on")]),
+LEVELS: list[tuple[str, str, str, list[tuple[str, str, str]]]] = [
+    ("mtu", "9000", "9000", [("mtu", "eth0", "9000")]),
+    ("gro", "on", "on", [("offload", "eth0 gro", "on")]),
     ("gro", "off", "off", [("offload", "eth0 gro", "off")]),
-    ("tso", False, "off", [("offload", "eth0 tso", "off")]),
+    ("tso", "off", "off", [("offload", "eth0 tso", "off")]),
     ("gso", "on", "on", [("offload", "eth0 gso", "on")]),
     ("lro", "on", "on", [("offload", "eth0 lro", "on")]),
     ("rx_checksum", "off", "off", [("offload", "eth0 rx", "off")]),
@@ -28,17 +28,17 @@ LEVELS: list[tuple[str, Level, str, list[tuple[str, str, str]]]] = [
     ("udp_gso", "off", "off", [("offload", "eth0 tx-udp-segmentation", "off")]),
     ("rings", "rx=1024, tx=512", "rx=1024 tx=512", [("rings", "eth0", "rx=1024 tx=512")]),
     ("coalescing", "adaptive-rx=true", "adaptive-rx=on", [("coalescing", "eth0", "adaptive-rx=on")]),
-    ("channels", 4, "4", [("channels", "eth0", "4")]),
+    ("channels", "4", "4", [("channels", "eth0", "4")]),
     ("channels", "rx=2 tx=1", "rx=2 tx=1", [("channels", "eth0", "rx=2 tx=1")]),
-    ("pause", False, "autoneg=off rx=off tx=off", [("pause", "eth0", "autoneg=off rx=off tx=off")]),
+    ("pause", "off", "autoneg=off rx=off tx=off", [("pause", "eth0", "autoneg=off rx=off tx=off")]),
     (
         "netem",
         "loss 0.10% delay 0.5ms",
         "delay 500us loss 0.1%",
         [("netem", "eth0", "delay 500us loss 0.1%")],
     ),
-    ("netem", False, "none", [("netem", "eth0", "none")]),
-    ("rss", 4, "4", [("rss", "eth0", "4")]),
+    ("netem", "off", "none", [("netem", "eth0", "none")]),
+    ("rss", "4", "4", [("rss", "eth0", "4")]),
     ("rss", "weight  6 2", "weight 3 1", [("rss", "eth0", "weight 3 1")]),
     ("rss_key", "Symmetric", "symmetric", [("rss_key", "eth0", "symmetric")]),
     (
@@ -49,22 +49,22 @@ LEVELS: list[tuple[str, Level, str, list[tuple[str, str, str]]]] = [
     ),
     ("irq_affinity", "irq", "irq", [("irq_affinity", "eth0", "4-6")]),
     ("rps", "0,1,2", "0-2", [("rps_cpus", "eth0", "0-2")]),
-    ("rps", False, "off", [("rps_cpus", "eth0", "off")]),
+    ("rps", "off", "off", [("rps_cpus", "eth0", "off")]),
     ("rps", "irq", "irq", [("rps_cpus", "eth0", "4-6")]),
     ("xps", "0-3", "0-3", [("xps_cpus", "eth0", "0-3")]),
     (
         "rfs",
-        32768,
+        "32768",
         "32768",
         [("sysctl", "net.core.rps_sock_flow_entries", "32768"), ("rfs", "eth0", "32768")],
     ),
-    ("rfs", False, "off", [("sysctl", "net.core.rps_sock_flow_entries", "0"), ("rfs", "eth0", "off")]),
+    ("rfs", "off", "off", [("sysctl", "net.core.rps_sock_flow_entries", "0"), ("rfs", "eth0", "off")]),
     ("irqbalance", "off", "stopped", [("irqbalance", "host", "stopped")]),
     ("governor", "performance", "performance", [("governor", "host", "performance")]),
     ("epp", "balance_power", "balance_power", [("epp", "host", "balance_power")]),
     ("c_states", "C1", "C1", [("c_states", "host", "C1")]),
-    ("c_states", True, "on", [("c_states", "host", "on")]),
-    ("turbo", True, "on", [("turbo", "host", "on")]),
+    ("c_states", "on", "on", [("c_states", "host", "on")]),
+    ("turbo", "on", "on", [("turbo", "host", "on")]),
     ("tuned", "network-latency", "network-latency", [("tuned", "host", "network-latency")]),
     ("congestion_control", "bbr", "bbr", [("sysctl", "net.ipv4.tcp_congestion_control", "bbr")]),
     (
@@ -78,7 +78,7 @@ LEVELS: list[tuple[str, Level, str, list[tuple[str, str, str]]]] = [
             ("sysctl", "net.ipv4.tcp_wmem", "* * 16777216"),
         ],
     ),
-    ("sysctl.net.core.busy_poll", 50, "50", [("sysctl", "net.core.busy_poll", "50")]),
+    ("sysctl.net.core.busy_poll", "50", "50", [("sysctl", "net.core.busy_poll", "50")]),
     ("cpus_online", "3,0-2", "0-3", [("cpus_online", "host", "0-3")]),
     ("cpus_online", "all", "all", [("cpus_online", "host", "all")]),
     ("offload.rx-gro-hw", "off", "off", [("offload", "eth0 rx-gro-hw", "off")]),
@@ -87,7 +87,7 @@ LEVELS: list[tuple[str, Level, str, list[tuple[str, str, str]]]] = [
 
 @pytest.mark.parametrize(("name", "level", "spelling", "changes"), LEVELS)
 def test_a_level_has_one_spelling_and_means_these_changes(
-    name: str, level: Level, spelling: str, changes: list[tuple[str, str, str]]
+    name: str, level: str, spelling: str, changes: list[tuple[str, str, str]]
 ) -> None:
     factor = factor_named(name)
     assert factor.check(level) == spelling
@@ -115,21 +115,21 @@ def test_every_factor_says_what_it_is_and_which_levels_it_has() -> None:
 @pytest.mark.parametrize(
     ("name", "level"),
     [
-        ("mtu", 67),
+        ("mtu", "67"),
         ("mtu", "jumbo"),
-        ("mtu", 9000.5),
-        ("mtu", 70000),
+        ("mtu", "9000.5"),
+        ("mtu", "70000"),
         ("gro", "maybe"),
-        ("rings", 1024),
+        ("rings", "1024"),
         ("rings", "rx=0"),
         ("rings", "rx=1 rx=2"),
         ("rings", "size=1024"),
         ("coalescing", "adaptive-rx=8"),
         ("coalescing", "rx_usecs=8"),
-        ("channels", 0),
+        ("channels", "0"),
         ("channels", "queues=4"),
         ("pause", "rx=maybe"),
-        ("rss", 0),
+        ("rss", "0"),
         ("rss", "4 from"),
         ("rss", "weight 0 0"),
         ("rss_key", "6d"),
@@ -151,7 +151,7 @@ def test_every_factor_says_what_it_is_and_which_levels_it_has() -> None:
         ("rps", "3-1"),
         ("irq_affinity", ""),
         ("irq_affinity", "off"),
-        ("rfs", 1000),
+        ("rfs", "1000"),
         ("irqbalance", "dead"),
         ("governor", "Performance; rm"),
         ("epp", "default"),
@@ -166,7 +166,7 @@ def test_every_factor_says_what_it_is_and_which_levels_it_has() -> None:
         ("sysctl.net.core.busy_poll", ""),
     ],
 )
-def test_a_level_that_cannot_be_is_refused_in_one_line_without_a_host(name: str, level: Level) -> None:
+def test_a_level_that_cannot_be_is_refused_in_one_line_without_a_host(name: str, level: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         factor_named(name).check(level)
     assert "\n" not in str(caught.value)
@@ -197,11 +197,8 @@ def test_own_cpus_need_a_host_that_names_them() -> None:
         FACTORS["rps"].changes("irq", HostSpec("bare", "192.0.2.11", "eth0"))
 
 
-@given(
-    st.sampled_from(sorted(FACTORS)),
-    st.one_of(st.text(max_size=20), st.integers(), st.floats(), st.booleans()),
-)
-def test_a_level_that_passes_is_spelled_once_and_for_all(name: str, level: Level) -> None:
+@given(st.sampled_from(sorted(FACTORS)), st.text(max_size=20))
+def test_a_level_that_passes_is_spelled_once_and_for_all(name: str, level: str) -> None:
     factor = FACTORS[name]
     try:
         spelling = factor.check(level)
@@ -215,4 +212,4 @@ def test_a_level_that_passes_is_spelled_once_and_for_all(name: str, level: Level
 @given(st.integers(4096, 2**31 - 1))
 def test_sizes_keep_every_byte(size: int) -> None:
     factor = FACTORS["socket_buffers"]
-    assert factor.changes(factor.check(size), HOST)[0].value == str(size)
+    assert factor.changes(factor.check(str(size)), HOST)[0].value == str(size)
