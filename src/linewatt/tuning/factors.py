@@ -10,12 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from linewatt.errors import InvalidInput
 from linewatt.hosts import HostSpec
 from linewatt.hosts.facts import format_cpulist
-from linewatt.tuning.base import Change, ListedKnob
+from linewatt.tuning.base import Change
 from linewatt.tuning.commands import HOST_TARGET
 from linewatt.tuning.nic.offload import feature_named
 from linewatt.tuning.registry import TUNING_KNOBS
@@ -32,10 +31,6 @@ MAX_BUFFER_B = 2**31 - 1
 """sizes of socket buffers are signed 32-bit numbers in the kernel"""
 
 
-class Changes(Protocol):
-    def __call__(self, level: str, spec: HostSpec) -> list[Change]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Factor:
     """``check`` gives a level's one spelling, or raises InvalidInput; no host is needed for it.
@@ -48,7 +43,7 @@ class Factor:
     about: str
     levels: str
     check: Callable[[str], str]
-    changes: Changes
+    changes: Callable[[str, HostSpec], list[Change]]
 
 
 def factor_named(text: str) -> Factor:
@@ -58,7 +53,7 @@ def factor_named(text: str) -> Factor:
     room, dot, name = text.partition(".")
     if dot and room == "sysctl":
         key_named(name)
-        return _knob(text, f"kernel parameter {name}", "sysctl", name)
+        return _knob(text, f"kernel parameter {name}", "sysctl", lambda _: name)
     if dot and room == "offload":
         return _feature(text, f"feature {name} of the data interface", feature_named(name))
     names = [*FACTORS, "sysctl.<key>", "offload.<feature>"]
@@ -69,23 +64,18 @@ def _change(spec: HostSpec, knob: str, target: str, value: str, factor: str) -> 
     return Change(spec.name, knob, target, value, f"level of the factor {factor}")
 
 
-def _knob(name: str, about: str, knob: str, target: str | None = None) -> Factor:
-    """A factor whose levels are the values of one knob; its target is the data interface, or as given."""
-    chosen: ListedKnob = TUNING_KNOBS[knob]
+def _knob(name: str, about: str, knob: str, target_of: Callable[[HostSpec], str]) -> Factor:
+    """A factor whose levels are the values of one knob, at the target that a host has of it."""
+    chosen = TUNING_KNOBS[knob]
 
     def changes(level: str, spec: HostSpec) -> list[Change]:
-        return [_change(spec, knob, target or spec.data, level, name)]
+        return [_change(spec, knob, target_of(spec), level, name)]
 
     return Factor(name, about, chosen.values, chosen.check, changes)
 
 
 def _feature(name: str, about: str, feature: str) -> Factor:
-    knob = TUNING_KNOBS["offload"]
-
-    def changes(level: str, spec: HostSpec) -> list[Change]:
-        return [_change(spec, knob.name, f"{spec.data} {feature}", level, name)]
-
-    return Factor(name, about, knob.values, knob.check, changes)
+    return _knob(name, about, "offload", lambda spec: f"{spec.data} {feature}")
 
 
 def _steering(name: str, about: str, knob: str) -> Factor:
@@ -188,7 +178,10 @@ _MADE = (
 _OTHERWISE = {"rps_cpus", "rfs", "ntuple"}
 """knobs of an interface that are no factor under their own name"""
 
-_TARGETS = {"interface": None, f"`{HOST_TARGET}`": HOST_TARGET}
+_TARGETS: dict[str, Callable[[HostSpec], str]] = {
+    "interface": lambda spec: spec.data,
+    f"`{HOST_TARGET}`": lambda _: HOST_TARGET,
+}
 FACTORS: dict[str, Factor] = {
     knob.name: _knob(knob.name, knob.about, knob.name, _TARGETS[knob.targets])
     for knob in TUNING_KNOBS.values()
