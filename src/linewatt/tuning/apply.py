@@ -55,7 +55,7 @@ class Behind:
     """
 
     settings: Sequence[tuple[Knob, str]] = ()
-    further: Sequence[batch.ShortCommand] = ()
+    further: Sequence[Command] = ()
     shown: list[ChangeOutcome] | None = None
     done: list[Completed] | None = None
 
@@ -87,10 +87,8 @@ async def reassert(host: Host, entries: Sequence[Entry], knobs: Knobs) -> None:
     for entry in entries:
         if await read(host, knobs[entry.knob], entry.target) != entry.wanted:
             command = knobs[entry.knob].write(entry.target, entry.wanted)
-            limit_s = batch.LIMIT_S + _input_s([_short(command)])
-            (done,) = await batch.run_batch(
-                host, [_short(command)], root=True, limit_s=limit_s, lock=batch.EXCLUSIVE
-            )
+            limit_s = batch.LIMIT_S + _input_s([command])
+            (done,) = await batch.run_batch(host, [command], root=True, limit_s=limit_s, lock=batch.EXCLUSIVE)
             if done.status != 0:
                 what = f"cannot set {entry.knob} {brief_target(entry.target)} again"
                 raise ChangeError(f"{what}: {why(done)}", where=entry.host)
@@ -110,14 +108,14 @@ async def look_at_settings(
     ``lock``: ``batch.SHARED`` where no change may be under way, also one whose controller is gone.
     """
     questions = _questions(host.spec.name, settings)
-    commands = [short for short in questions if isinstance(short, batch.ShortCommand)]
+    commands = [short for short in questions if isinstance(short, Command)]
     done = await batch.run_batch(host, commands, lock=lock)
     return await _shown(host, settings, questions, iter(done))
 
 
-def _questions(host: str, settings: Sequence[tuple[Knob, str]]) -> list[batch.ShortCommand | LinewattError]:
+def _questions(host: str, settings: Sequence[tuple[Knob, str]]) -> list[Command | LinewattError]:
     """For each setting the command that reads it, or why there is none."""
-    questions: list[batch.ShortCommand | LinewattError] = []
+    questions: list[Command | LinewattError] = []
     for knob, target in settings:
         try:
             questions.append(question(host, knob, target))
@@ -129,7 +127,7 @@ def _questions(host: str, settings: Sequence[tuple[Knob, str]]) -> list[batch.Sh
 async def _shown(
     host: Host,
     settings: Sequence[tuple[Knob, str]],
-    questions: Sequence[batch.ShortCommand | LinewattError],
+    questions: Sequence[Command | LinewattError],
     answers: Iterator[Completed],
 ) -> list[ChangeOutcome]:
     results = [
@@ -150,10 +148,10 @@ async def _shown(
     ]
 
 
-def question(host: str, knob: Knob, target: str) -> batch.ShortCommand:
+def question(host: str, knob: Knob, target: str) -> Command:
     """The command that reads a setting. Raises ChangeError naming host, knob and target."""
     try:
-        return _short(knob.read(target))
+        return knob.read(target)
     except ChangeError as error:
         raise ChangeError(f"{knob.name} {brief_target(target)}: {error}", where=host) from error
 
@@ -187,7 +185,7 @@ async def write_and_read_back(
     behind = behind or Behind()
     questions = _questions(host.spec.name, behind.settings)
     short_questions = [
-        *(short for short in questions if isinstance(short, batch.ShortCommand)),
+        *(short for short in questions if isinstance(short, Command)),
         *behind.further,
     ]
     limit_s = batch.LIMIT_S * (len(texts) + bool(short_questions)) + _input_s(commands)
@@ -237,15 +235,11 @@ async def _shown_by_now(
     }
 
 
-def _input_s(commands: Iterable[batch.ShortCommand]) -> float:
+def _input_s(commands: Iterable[Command]) -> float:
     """What commands may take longer for the lines of their input, each an object to make or take away."""
     return LINE_S * sum(short.stdin.count("\n") for short in commands)
 
 
-def _write_and_read(knob: Knob, entry: Entry, text: str) -> Iterator[batch.ShortCommand]:
-    yield _short(understood(lambda: knob.write(entry.target, text), entry.knob, where=entry.host))
+def _write_and_read(knob: Knob, entry: Entry, text: str) -> Iterator[Command]:
+    yield understood(lambda: knob.write(entry.target, text), entry.knob, where=entry.host)
     yield question(entry.host, knob, entry.target)
-
-
-def _short(command: Command) -> batch.ShortCommand:
-    return batch.ShortCommand(command.argv, command.stdin)

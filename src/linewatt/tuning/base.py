@@ -6,13 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from linewatt.hosts import ShortCommand
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """An argument list with what goes to its standard input."""
-
-    argv: tuple[str, ...]
-    stdin: str = ""
+Command = ShortCommand
+"""what reads a setting, or writes it"""
 
 
 class Knob(Protocol):
