@@ -40,3 +40,9 @@ def whole_host(target: str) -> None:
     """Raises ChangeError if ``target`` is not the host itself."""
     if target != HOST_TARGET:
         raise ChangeError(f"{target!r} cannot be set by itself; the target is {HOST_TARGET!r}")
+
+
+def host_command(target: str, text: str, *arguments: str, stdin: str = "") -> Command:
+    """A constant bash script for a setting of the whole host. Raises ChangeError for another ``target``."""
+    whole_host(target)
+    return script_command(text, *arguments, stdin=stdin)

@@ -12,7 +12,7 @@ import re
 
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import script_command, whole_host
+from linewatt.tuning.commands import host_command
 from linewatt.tuning.cpu.percpu import format_values, parse_values
 from linewatt.tuning.setting_text import choices
 
@@ -61,8 +61,7 @@ class CStates:
         return text
 
     def read(self, target: str) -> Command:
-        whole_host(target)
-        return script_command(_READ)
+        return host_command(target, _READ)
 
     def parse(self, output: str) -> str:
         states: States = {}
@@ -93,13 +92,12 @@ class CStates:
         )
 
     def write(self, target: str, setting: str) -> Command:
-        whole_host(target)
         lines = [
             f"cpu{cpu}/cpuidle/state{number}={'0' if state == 'on' else '1'}\n"
             for (number, _), cpus in _states(setting).items()
             for cpu, state in cpus.items()
         ]
-        return script_command(_WRITE, stdin="".join(lines))
+        return host_command(target, _WRITE, stdin="".join(lines))
 
 
 def _text(states: States) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.hosts.facts import format_cpulist, parse_cpulist
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import script_command, whole_host
+from linewatt.tuning.commands import host_command
 from linewatt.tuning.cpu.percpu import format_values, parse_values
 
 CPUS_ONLINE = "cpus_online"
@@ -63,8 +63,7 @@ class CpusOnline:
         return format_cpulist(cpus)
 
     def read(self, target: str) -> Command:
-        whole_host(target)
-        return script_command(_READ)
+        return host_command(target, _READ)
 
     def parse(self, output: str) -> str:
         states = {}
@@ -97,11 +96,10 @@ class CpusOnline:
         )
 
     def write(self, target: str, setting: str) -> Command:
-        whole_host(target)
         states = parse_values(setting)
         switched = sorted((cpu for cpu in states if states[cpu] != "always"), key=lambda cpu: states[cpu])
         lines = [f"cpu{cpu}={int(states[cpu] == 'on')}\n" for cpu in reversed(switched)]
-        return script_command(_WRITE, stdin="".join(lines))
+        return host_command(target, _WRITE, stdin="".join(lines))
 
 
 def switched_off(level: str, needed: Iterable[int]) -> tuple[int, ...]:

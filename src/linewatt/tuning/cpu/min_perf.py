@@ -12,7 +12,7 @@ import re
 
 from linewatt.errors import ChangeError, ParseError
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import script_command, whole_host
+from linewatt.tuning.commands import host_command
 
 MIN_PERF = "min_perf_pct"
 
@@ -33,8 +33,7 @@ class MinPerf:
     name = MIN_PERF
 
     def read(self, target: str) -> Command:
-        whole_host(target)
-        return script_command(_READ)
+        return host_command(target, _READ)
 
     def parse(self, output: str) -> str:
         return _checked(output.strip())
@@ -43,8 +42,7 @@ class MinPerf:
         raise ChangeError(f"{value!r}: the least performance is put back as it was, not set; see turbo")
 
     def write(self, target: str, setting: str) -> Command:
-        whole_host(target)
-        return script_command(_WRITE, _checked(setting))
+        return host_command(target, _WRITE, _checked(setting))
 
 
 def _checked(text: str) -> str:

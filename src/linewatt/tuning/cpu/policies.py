@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 
 from linewatt.errors import ChangeError, ParseError
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import script_command, whole_host
+from linewatt.tuning.commands import host_command
 from linewatt.tuning.cpu.percpu import format_values, parse_values
 from linewatt.tuning.setting_text import choices
 
@@ -51,8 +51,7 @@ class PolicyText(ABC):
     def check(self, value: str) -> str: ...
 
     def read(self, target: str) -> Command:
-        whole_host(target)
-        return script_command(_READ, self.file, self.available)
+        return host_command(target, _READ, self.file, self.available)
 
     def parse(self, output: str) -> str:
         lines = output.splitlines()
@@ -71,7 +70,6 @@ class PolicyText(ABC):
         return format_values(dict.fromkeys(parse_values(values), name)) + of + available
 
     def write(self, target: str, setting: str) -> Command:
-        whole_host(target)
         values = parse_values(setting.partition(_OF)[0])
         lines = "".join(f"policy{cpu}={values[cpu]}\n" for cpu in sorted(values))
-        return script_command(_WRITE, self.file, stdin=lines)
+        return host_command(target, _WRITE, self.file, stdin=lines)

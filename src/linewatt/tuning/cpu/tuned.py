@@ -11,7 +11,7 @@ import re
 
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import script_command, whole_host
+from linewatt.tuning.commands import host_command
 
 # tuned-adm ends with 1 or 2 where no profile is active, and says so; with root's path for /usr/sbin
 _READ = """PATH=$PATH:/usr/sbin:/sbin; export LC_ALL=C
@@ -55,8 +55,7 @@ class Tuned:
         return " ".join(names)
 
     def read(self, target: str) -> Command:
-        whole_host(target)
-        return script_command(_READ)
+        return host_command(target, _READ)
 
     def parse(self, output: str) -> str:
         if _STOPPED.search(output):
@@ -75,13 +74,12 @@ class Tuned:
         return "off" if names == ["off"] else f"{'+'.join(names)} manual"
 
     def write(self, target: str, setting: str) -> Command:
-        whole_host(target)
         names, _, mode = setting.partition(" ")
         if setting == "off" or mode == "auto":
-            return script_command(_WRITE, mode or "off")
+            return host_command(target, _WRITE, mode or "off")
         if mode != "manual":
             raise ChangeError(f"{setting!r} is no profile with its mode; TuneD knows auto and manual")
-        return script_command(_WRITE, "profile", *names.split("+"))
+        return host_command(target, _WRITE, "profile", *names.split("+"))
 
 
 LISTED_KNOB = Tuned()

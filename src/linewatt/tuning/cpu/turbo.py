@@ -11,7 +11,7 @@ import re
 
 from linewatt.errors import ParseError
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import script_command, whole_host
+from linewatt.tuning.commands import host_command
 from linewatt.tuning.setting_text import switch
 
 _READ = """cd /sys/devices/system/cpu || exit 1
@@ -41,8 +41,7 @@ class Turbo:
         return switch(value)
 
     def read(self, target: str) -> Command:
-        whole_host(target)
-        return script_command(_READ)
+        return host_command(target, _READ)
 
     def parse(self, output: str) -> str:
         return "=".join(_state(output.strip()))
@@ -52,8 +51,7 @@ class Turbo:
         return f"{file}={int((switch(value) == 'on') != file.endswith('no_turbo'))}"
 
     def write(self, target: str, setting: str) -> Command:
-        whole_host(target)
-        return script_command(_WRITE, *_state(setting))
+        return host_command(target, _WRITE, *_state(setting))
 
 
 def _state(text: str) -> tuple[str, str]:

@@ -13,7 +13,7 @@ import re
 from linewatt.errors import ChangeError, ParseError
 from linewatt.hosts.facts import format_cpulist, parse_cpulist
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import script_command, whole_host
+from linewatt.tuning.commands import host_command
 from linewatt.tuning.setting_text import parse_words
 
 INTERRUPTS = "interrupts"
@@ -77,8 +77,7 @@ class Interrupts:
     name = INTERRUPTS
 
     def read(self, target: str) -> Command:
-        whole_host(target)
-        return script_command(_READ)
+        return host_command(target, _READ)
 
     def parse(self, output: str) -> str:
         head, _, lines_text = output.partition("\n")
@@ -98,9 +97,7 @@ class Interrupts:
         raise ChangeError(f"{value!r}: interrupts are put back as they were, not set; see irq_affinity")
 
     def write(self, target: str, setting: str) -> Command:
-        whole_host(target)
         words = {} if setting == NONE else parse_words(setting)
         lines = "".join(f"{name}={cpus}\n" for name, cpus in words.items())
-        return script_command(
-            _WRITE, stdin=lines or "\n"
-        )  # awk takes its second file for the first after an empty one
+        # awk takes its second file for the first after an empty one
+        return host_command(target, _WRITE, stdin=lines or "\n")

@@ -11,7 +11,7 @@ import re
 
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.tuning.base import Command
-from linewatt.tuning.commands import script_command, whole_host
+from linewatt.tuning.commands import host_command, whole_host
 
 # One that has ended and was not waited for (Z in proc_pid_stat(5)) does not run.
 # /run/systemd/system is how a program knows that systemd runs the machine: sd_booted(3)
@@ -63,8 +63,7 @@ class Irqbalance:
             raise InvalidInput(f"{value!r} is no state of a service; write running or stopped") from None
 
     def read(self, target: str) -> Command:
-        whole_host(target)
-        return script_command(_READ)
+        return host_command(target, _READ)
 
     def parse(self, output: str) -> str:
         states = dict(_STATE.findall(output))
