@@ -346,6 +346,20 @@ class InstalledFeature:
     version: str
 
 
+_NAMED_ONCE = {
+    "commands": "command {0.word!r}",
+    "power_source_keys": "key {0.key!r} of power sources",
+    "campaign_keys": "key {0.key!r} of campaign files",
+    "loads": "test {0.test!r}",
+    "further_trials": "further trials {0.name!r}",
+    "host_checks": "check {0.name!r}",
+    "options": "option --{0.word} of {0.command}",
+    "report_formats": "format {0.word!r} of report",
+    "result_keys": "key {0.key!r} of show --json",
+}
+"""field of a feature → what messages call one of its items, of which there may be no other"""
+
+
 @cache
 def installed_features() -> tuple[InstalledFeature, ...]:
     """linewatt's features by name, then those of other packages.
@@ -355,43 +369,10 @@ def installed_features() -> tuple[InstalledFeature, ...]:
     """
     installed = _with_what_they_need((*_shipped_features(), *_third_party_features()))
     _refuse_duplicates((f"feature {item.feature.name!r}", item) for item in installed)
-    _refuse_duplicates(
-        (f"command {command.word!r}", item) for item in installed for command in item.feature.commands
-    )
-    _refuse_duplicates(
-        (f"key {key.key!r} of power sources", item)
-        for item in installed
-        for key in item.feature.power_source_keys
-    )
-    _refuse_duplicates(
-        (f"key {key.key!r} of campaign files", item)
-        for item in installed
-        for key in item.feature.campaign_keys
-    )
-    _refuse_duplicates(
-        (f"test {feature_load.test!r}", item) for item in installed for feature_load in item.feature.loads
-    )
-    _refuse_duplicates(
-        (f"further trials {trials.name!r}", item)
-        for item in installed
-        for trials in item.feature.further_trials
-    )
-    _refuse_duplicates(
-        (f"check {check.name!r}", item) for item in installed for check in item.feature.host_checks
-    )
-    _refuse_duplicates(
-        (f"option --{option.word} of {option.command}", item)
-        for item in installed
-        for option in item.feature.options
-    )
-    _refuse_duplicates(
-        (f"format {form.word!r} of report", item)
-        for item in installed
-        for form in item.feature.report_formats
-    )
-    _refuse_duplicates(
-        (f"key {key.key!r} of show --json", item) for item in installed for key in item.feature.result_keys
-    )
+    for field, name in _NAMED_ONCE.items():
+        _refuse_duplicates(
+            (name.format(addition), item) for item in installed for addition in getattr(item.feature, field)
+        )
     return installed
 
 
