@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from linewatt.network import schema
 from linewatt.network.description import HostNetwork
@@ -79,35 +80,12 @@ def _with_config(entry: schema.AnyInterface, plain: Interface) -> Interface:
         case schema.BridgeInterface():
             ports = tuple(port.name for port in entry.bridge.port)
             options = _bridge_options(entry.bridge.options)
-    given_settings = tuple((name, value) for name, value in settings.items() if value is not None)
-    return Interface(
-        plain.name,
-        plain.kind,
-        plain.state,
-        plain.mtu,
-        plain.addresses,
-        base,
-        ports,
-        peer,
-        given_settings,
-        options,
-    )
+    return replace(plain, base=base, ports=ports, peer=peer, settings=_given(settings), options=options)
 
 
 def _bond_options(options: schema.BondOptions) -> Setting:
     """By the names that ``ip -j`` shows them with."""
-    shown_options = {
-        "miimon": options.miimon,
-        "updelay": options.updelay,
-        "downdelay": options.downdelay,
-        "xmit_hash_policy": options.xmit_hash_policy,
-        "ad_lacp_rate": options.lacp_rate,
-        "min_links": options.min_links,
-        "ad_select": options.ad_select,
-        "fail_over_mac": options.fail_over_mac,
-        "primary": options.primary,
-    }
-    return tuple((name, value) for name, value in shown_options.items() if value is not None)
+    return _given({"ad_lacp_rate" if name == "lacp_rate" else name: value for name, value in options})
 
 
 def _bridge_options(options: schema.BridgeOptions) -> Setting:
@@ -125,7 +103,12 @@ def _bridge_options(options: schema.BridgeOptions) -> Setting:
     shown_options["ageing_time"] = _hundredths(options.mac_ageing_time)
     shown_options["mcast_snooping"] = _switch(options.multicast_snooping)
     shown_options["mcast_querier"] = _switch(options.multicast_querier)
-    return tuple((name, value) for name, value in shown_options.items() if value is not None)
+    return _given(shown_options)
+
+
+def _given(values: Mapping[str, str | int | bool | None]) -> Setting:
+    """Those that the document names."""
+    return tuple((name, value) for name, value in values.items() if value is not None)
 
 
 def _hundredths(seconds: int | None) -> int | None:
@@ -139,12 +122,11 @@ def _switch(value: bool | None) -> int | None:
 def _route(entry: schema.RouteEntry) -> Route:
     metric = None if entry.metric in (None, -1) else entry.metric  # -1 is NMState's word for the default
     table = entry.table_id or MAIN_TABLE  # as 0 is
-    state: str = entry.state or "up"
     return Route(
         entry.destination,
         entry.next_hop_interface,
         entry.next_hop_address,
         metric,
         table,
-        "absent" if state == "absent" else "up",
+        entry.state or "up",
     )

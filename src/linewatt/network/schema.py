@@ -179,16 +179,16 @@ class VlanInterface(InterfaceBase):
 
 
 class BondOptions(Part):
-    """Options of a bond, by the kernel's names."""
+    """Options of a bond, by the kernel's names, in the order in which they are set."""
 
     miimon: Count | None = None
     updelay: Count | None = None
     downdelay: Count | None = None
-    min_links: Count | None = None
-    lacp_rate: Literal["slow", "fast"] | None = None
     xmit_hash_policy: (
         Literal["layer2", "layer2+3", "layer3+4", "encap2+3", "encap3+4", "vlan+srcmac"] | None
     ) = None
+    lacp_rate: Literal["slow", "fast"] | None = None
+    min_links: Count | None = None
     ad_select: Literal["stable", "bandwidth", "count"] | None = None
     fail_over_mac: Literal["none", "active", "follow"] | None = None
     primary: InterfaceName | None = None
