@@ -19,23 +19,6 @@ _TAGS = ("vlan", "mac-vlan")
 
 
 @dataclass(frozen=True, slots=True)
-class Stack:
-    """What lies between an interface and the one at the bottom: the way of its packets to the wire.
-
-    ``encapsulations`` are innermost first. ``mtu`` is that of the interface as far as the document says.
-    """
-
-    interface: str
-    base: str
-    mtu: int | None
-    encapsulations: tuple[Encapsulation, ...] = ()
-
-    @property
-    def header_bytes(self) -> int:
-        return sum(encapsulation.header_bytes for encapsulation in self.encapsulations)
-
-
-@dataclass(frozen=True, slots=True)
 class HostNetwork:
     """Interfaces in the order they are made, the lower first, and static routes of one host."""
 
@@ -95,16 +78,14 @@ class HostNetwork:
             )
         return ETHERNET_MTU
 
-    def stack(self, interface: str, data: str) -> Stack:
-        """The way down from an interface; ``data`` is the host's data interface, where it is to end.
+    def encapsulations(self, interface: str, data: str) -> tuple[Encapsulation, ...]:
+        """What is put around packets on the way down from an interface, innermost first.
 
-        Where ports and peers leave a choice, the one that leads to ``data`` is taken; a tunnel that names no
-        interface below it runs over ``data``.
+        ``data`` is the host's data interface, where it is to end: where ports and peers leave a choice, the
+        way that leads there is taken, and a tunnel that names no interface below it runs over that.
         """
         ways = list(self._ways_down(interface, data, frozenset()))
-        base, encapsulations = next((way for way in ways if way[0] == data), ways[0])
-        top = self.interface(interface)
-        return Stack(interface, base, None if top is None else top.mtu, encapsulations)
+        return next((way for way in ways if way[0] == data), ways[0])[1]
 
     def _ways_down(
         self, name: str, data: str, seen: frozenset[str]

@@ -3,7 +3,7 @@
 
 Sizes: Ethernet IEEE 802.3 (preamble 8 with its delimiter, header 14, FCS 4, gap 12, no frame below 60 without
 FCS), VLAN tag IEEE 802.1Q 4, IPv4 RFC 791 20, IPv6 RFC 8200 40, UDP RFC 768 8, TCP RFC 9293 20 and its
-timestamps RFC 7323 12, VXLAN RFC 7348 8, Geneve RFC 8926 8 and its options.
+timestamps RFC 7323 12, VXLAN RFC 7348 8, Geneve RFC 8926 8 (the Linux interface sends no options).
 """
 
 from __future__ import annotations
@@ -42,15 +42,13 @@ class Encapsulation:
 
     kind: EncapsulationKind
     family: Family = "ipv4"
-    options_bytes: int = 0
-    """Geneve's options; the Linux interface sends none"""
 
     @property
     def header_bytes(self) -> int:
         """What it adds to a packet: in a packet of its own, or (VLAN) in the frame around it."""
         if self.kind == "vlan":
             return VLAN_BYTES
-        tunnel_bytes = VXLAN_BYTES if self.kind == "vxlan" else GENEVE_BYTES + self.options_bytes
+        tunnel_bytes = VXLAN_BYTES if self.kind == "vxlan" else GENEVE_BYTES
         return IP_BYTES[self.family] + UDP_BYTES + tunnel_bytes + ETHERNET_BYTES
 
 

@@ -20,12 +20,8 @@ _PLAIN = ("ethernet",)
 class NetworkPath:
     """The two ends of the way that data takes; ``interface`` of an end is where it leaves its host."""
 
-    family: Family
     sender: InterfaceAddress
     receiver: InterfaceAddress
-
-    def reversed(self) -> NetworkPath:
-        return NetworkPath(self.family, self.receiver, self.sender)
 
 
 def path_between(sender: HostNetwork, receiver: HostNetwork, family: Family) -> NetworkPath | Missing:
@@ -49,7 +45,7 @@ def path_between(sender: HostNetwork, receiver: HostNetwork, family: Family) -> 
         ways_back = back.ways(near_address.address)
         for far_address, ways in towards if ways_back else ():
             if near_address.address != far_address.address:
-                path = NetworkPath(family, _leaving(near_address, ways), _leaving(far_address, ways_back))
+                path = NetworkPath(_leaving(near_address, ways), _leaving(far_address, ways_back))
                 is_direct = path.sender == near_address and path.receiver == far_address
                 ranked.append((_rank(sender, receiver, path, is_direct), path))
     if ranked:

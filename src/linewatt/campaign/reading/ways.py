@@ -36,8 +36,8 @@ class Ways:
     def framing(self, network: str, host: str, interface: str, base_mtu: int) -> Framing:
         """How packets of an interface come to the wire; ``base_mtu`` is that of the host's data interface."""
         described = self._campaign.described[network][host]
-        stack = described.stack(interface, self._campaign.hosts[host].data)
-        return Framing(described.mtu(interface, base_mtu), stack.encapsulations)
+        around = described.encapsulations(interface, self._campaign.hosts[host].data)
+        return Framing(described.mtu(interface, base_mtu), around)
 
     def no_room(self, case: Case) -> str | None:
         """Why frames of a case do not fit a network whose document says its MTU; ``None``: as far as it says,
