@@ -38,13 +38,6 @@ class NetworkKnob:
     """Interfaces and routes that a network manages on one host, made and taken away together."""
 
     name = NETWORK_KNOB
-    about = "interfaces, addresses and routes of a network"
-    targets = "what is managed, such as `link:vxlan0 address:vxlan0/198.18.100.1/24`"
-    values = "JSON, item by item"
-    tool = "ip -batch"
-
-    def check(self, value: str) -> str:
-        return canonical(mapping(value, InvalidInput))
 
     def read(self, target: str) -> Command:
         keys = write.check_keys(target)

@@ -131,10 +131,6 @@ class NmstateKnob:
     """Interfaces and routes that a network manages on one host, applied as one NMState document."""
 
     name = NMSTATE_KNOB
-    about = "interfaces, addresses and routes of a network, where NetworkManager manages them"
-    targets = "what is managed, such as `interface:vxlan0/mtu,vxlan.id`"
-    values = "JSON, item by item"
-    tool = "nmstatectl"
 
     def read(self, target: str) -> Command:
         for word in _split_target(target):

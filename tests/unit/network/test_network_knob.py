@@ -6,6 +6,7 @@ from __future__ import annotations
 import ipaddress
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from linewatt.network.foreign import find_unsupported
 from linewatt.network.items import items, parse_network_key
 from linewatt.network.knob import NetworkKnob
 from linewatt.network.schema import NetworkState
+from linewatt.network.text import canonical, mapping
 
 CAPTURES = Path(__file__).parents[2] / "captures" / "network"
 CASES = sorted(path.parent.name for path in CAPTURES.glob("*/expected.json"))
@@ -189,7 +191,8 @@ def test_an_answer_that_is_cut_off_is_one_line_or_less_than_all(case: str) -> No
 
 @given(st.text(max_size=80))
 def test_noise_is_refused_in_one_line(text: str) -> None:
-    assert all("\n" not in refusal(method, text) for method in (KNOB.parse, KNOB.check, KNOB.read))
+    methods = (KNOB.parse, partial(KNOB.wanted, "{}"), KNOB.read)
+    assert all("\n" not in refusal(method, text) for method in methods)
 
 
 names = st.sampled_from(["n0", "n1", "n2", "n3", "n4"])
@@ -295,7 +298,7 @@ def test_target_and_value_are_the_same_however_the_document_is_ordered(document:
     _, other, same = network(turned).change()
     assert same == value
     assert sorted(other.split()) == sorted(target.split())
-    assert KNOB.check(value) == value
+    assert canonical(mapping(value, InvalidInput)) == value
     assert [str(parse_network_key(word)) for word in target.split()] == target.split()
 
 
@@ -510,4 +513,4 @@ def test_a_target_that_is_none_of_a_network_is_refused(word: str) -> None:
     with pytest.raises(ChangeError):
         KNOB.read("")
     with pytest.raises(InvalidInput):
-        KNOB.check(word)
+        KNOB.wanted("{}", word)
