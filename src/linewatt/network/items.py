@@ -98,6 +98,16 @@ def parse_network_key(word: str) -> Key:
     return key
 
 
+def route_key(route: Route) -> Key:
+    """The key of a route, by which :attr:`Key.route` finds it again."""
+    detail = route.destination
+    if route.table != MAIN_TABLE:
+        detail += f",table={route.table}"
+    if route.metric is not None:
+        detail += f",metric={route.metric}"
+    return Key("route", route.interface, detail)
+
+
 def items(interfaces: Sequence[Interface], routes: Sequence[Route]) -> dict[str, Any]:
     """Key → what it is to show, in the order of making. ``True`` for what only has to be there."""
     items_by_key: dict[str, Any] = {}
@@ -162,12 +172,7 @@ def _port_items(interface: Interface, made_names: set[str]) -> Iterator[tuple[Ke
 def _route_items(route: Route, made_names: set[str]) -> Iterator[tuple[Key, Any]]:
     if route.interface not in made_names:
         yield Key("need", route.interface), True
-    destination = route.destination
-    if route.table != MAIN_TABLE:
-        destination += f",table={route.table}"
-    if route.metric is not None:
-        destination += f",metric={route.metric}"
     value: dict[str, Any] | None = {"protocol": "static"}
     if route.gateway is not None:
         value = {"protocol": "static", "via": route.gateway}
-    yield Key("route", route.interface, destination), None if route.state == "absent" else value
+    yield route_key(route), None if route.state == "absent" else value

@@ -32,7 +32,7 @@ GENEVE_PORT = 6081
 
 _WORDS = {"protocol": "protocol", "id": "id", "local": "local", "port": "dstport", "mode": "mode"}
 """item of a state → word of ``ip link add``, in their order: VLANs take the protocol before the id"""
-_BOND_WORDS = {"ad_lacp_rate": "lacp_rate"}
+BOND_WORDS = {"ad_lacp_rate": "lacp_rate"}
 """name in JSON → word of ``ip link``, where they differ"""
 
 _PROTOCOL_NUMBERS = {"[33024]": "802.1q", "[34984]": "802.1ad"}
@@ -92,7 +92,7 @@ def add_words(name: str, state: State) -> list[str]:
 
 
 def option_words(name: str, kind: str, option: str, value: object) -> list[str]:
-    word = _BOND_WORDS.get(option, option)
+    word = BOND_WORDS.get(option, option)
     return ["link", "set", "dev", name, "type", kind, word, str(value)]
 
 

@@ -20,9 +20,9 @@ from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.foreign import read_json
 from linewatt.hosts.facts import Facts
 from linewatt.network.description import HostNetwork
-from linewatt.network.interfaces import Interface, Route
-from linewatt.network.items import Key, parse_network_key
-from linewatt.network.kinds import VXLAN_PORT
+from linewatt.network.interfaces import Interface
+from linewatt.network.items import Key, parse_network_key, route_key
+from linewatt.network.kinds import BOND_WORDS, VXLAN_PORT
 from linewatt.network.text import canonical, mapping
 from linewatt.tuning import Command, script_command, tool_command
 from linewatt.tuning import checked_interface as interface_name
@@ -37,7 +37,6 @@ type nmstatectl >/dev/null 2>&1 || { echo "nmstatectl is not installed there" >&
 printf '%s\\n' "$1"
 exec nmstatectl show --json"""
 
-_BOND_NAMES = {"ad_lacp_rate": "lacp_rate"}
 _BRIDGE_NAMES = {
     "stp_state": "stp.enabled",
     "forward_delay": "stp.forward-delay",
@@ -73,14 +72,9 @@ def nmstate_change(network: HostNetwork) -> tuple[str, str, str]:
         names = WHOLE if properties is None else ",".join(sorted(properties))
         settings[f"interface:{interface.name}/{names}"] = properties
     for route in network.routes:
-        key = Key("route", route.interface, _format_destination(route))
-        settings[str(key)] = None if route.state == "absent" else {"next-hop-address": route.gateway or ""}
+        value = None if route.state == "absent" else {"next-hop-address": route.gateway or ""}
+        settings[str(route_key(route))] = value
     return NMSTATE_KNOB, " ".join(settings), canonical(settings)
-
-
-def _format_destination(route: Route) -> str:
-    destination = route.destination + (f",table={route.table}" if route.table != Route("", "").table else "")
-    return destination + (f",metric={route.metric}" if route.metric is not None else "")
 
 
 def _properties(interface: Interface) -> dict[str, Any] | None:
@@ -121,7 +115,7 @@ def _config(interface: Interface) -> Iterator[tuple[str, Any]]:
         yield f"{section}.port", sorted(interface.ports)
     for name, value in interface.options:
         if interface.kind == "bond":
-            yield f"{section}.options.{_BOND_NAMES.get(name, name)}", value
+            yield f"{section}.options.{BOND_WORDS.get(name, name)}", value
         else:
             seconds = int(value) // 100 if name in _HUNDREDTHS else value
             yield f"{section}.options.{_BRIDGE_NAMES[name]}", bool(value) if name in _SWITCHES else seconds

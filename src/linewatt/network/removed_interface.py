@@ -97,12 +97,6 @@ def capture(
     return {"kind": kind, "lines": [" ".join(line) for line in lines]}
 
 
-def restored(name: str, value: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """Conditions and words that make it again (:mod:`linewatt.network.write`)."""
-    for line in value.get("lines", ()):
-        yield f"link|{name}|", str(line).split(" ")
-
-
 def _add(name: str, kind: str, link: Mapping[str, Any]) -> list[str]:
     data: Mapping[str, Any] = link["linkinfo"].get("info_data", {})
     for key, allowed in _DEFAULTS[kind].items():

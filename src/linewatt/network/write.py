@@ -14,7 +14,6 @@ from typing import Any
 from linewatt.errors import ChangeError
 from linewatt.network.items import Key, parse_network_key
 from linewatt.network.kinds import add_words, option_words
-from linewatt.network.removed_interface import restored
 from linewatt.tuning import Command, script_command
 
 DEFAULT_METRIC = {"ipv4": 0, "ipv6": 1024}
@@ -93,7 +92,8 @@ def _lines_made(keys: list[Key], setting: Mapping[str, Any]) -> Iterator[Line]:
             paired.add(str(value.get("peer", "")))
             yield _if_no_link(key.interface), add_words(key.interface, value)
         elif key.kind == "gone":
-            yield from restored(key.interface, value)
+            for line in value.get("lines", ()):
+                yield _if_no_link(key.interface), str(line).split(" ")
         else:
             yield from _line_on_interface(key, value, links)
 
