@@ -9,7 +9,7 @@ for people, is read and left: descriptions, profile names, limits of the MTU, ru
 from __future__ import annotations
 
 import ipaddress
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, Union, get_args
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
@@ -275,19 +275,6 @@ class DummyInterface(InterfaceBase):
     type: Literal["dummy"]
 
 
-INTERFACES: dict[str, type[InterfaceBase]] = {
-    "ethernet": EthernetInterface,
-    "veth": VethInterface,
-    "vxlan": VxlanInterface,
-    "vlan": VlanInterface,
-    "bond": BondInterface,
-    "linux-bridge": BridgeInterface,
-    "geneve": GeneveInterface,
-    "mac-vlan": MacVlanInterface,
-    "dummy": DummyInterface,
-}
-"""``type`` → its keys"""
-
 AnyInterface = (
     EthernetInterface
     | VethInterface
@@ -299,6 +286,10 @@ AnyInterface = (
     | MacVlanInterface
     | DummyInterface
 )
+INTERFACES: dict[str, type[InterfaceBase]] = {
+    get_args(model.model_fields["type"].annotation)[0]: model for model in get_args(AnyInterface)
+}
+"""``type`` → its keys"""
 
 
 def _model_name(value: object) -> str | None:
@@ -307,18 +298,11 @@ def _model_name(value: object) -> str | None:
     return None if model is None else model.__name__
 
 
-TaggedInterface = Annotated[
-    Annotated[EthernetInterface, Tag("EthernetInterface")]
-    | Annotated[VethInterface, Tag("VethInterface")]
-    | Annotated[VxlanInterface, Tag("VxlanInterface")]
-    | Annotated[VlanInterface, Tag("VlanInterface")]
-    | Annotated[BondInterface, Tag("BondInterface")]
-    | Annotated[BridgeInterface, Tag("BridgeInterface")]
-    | Annotated[GeneveInterface, Tag("GeneveInterface")]
-    | Annotated[MacVlanInterface, Tag("MacVlanInterface")]
-    | Annotated[DummyInterface, Tag("DummyInterface")],
-    Discriminator(_model_name),
-]
+if TYPE_CHECKING:
+    TaggedInterface: TypeAlias = AnyInterface
+else:
+    _TAGGED = tuple(Annotated[model, Tag(model.__name__)] for model in INTERFACES.values())
+    TaggedInterface = Annotated[Union[_TAGGED], Discriminator(_model_name)]  # noqa: UP007  made at run time
 
 
 class RouteEntry(NmPart):
