@@ -15,9 +15,9 @@ from typing import Any, cast
 import pytest
 from tests.lab.test_campaign import HANG_LIMIT_S
 
-from linewatt.campaign.messages import Locate
+from linewatt.campaign.reading.hosts import Locator
 from linewatt.campaign.reading.networks import parse_networks
-from linewatt.document import parse_yaml, show_path
+from linewatt.document import parse_yaml
 from linewatt.engine.undo.put_back import put_back
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError
@@ -159,7 +159,7 @@ def two() -> Iterator[tuple[Namespace, Namespace]]:
 
 def networks(text: str) -> dict[str, HostNetwork]:
     document = parse_yaml(text, "network.yaml")
-    locate: Locate = lambda path, key: (document.place(path, key=key), show_path(path))  # noqa: E731
+    locate = Locator(document)
     return parse_networks(document.value, (), locate)
 
 

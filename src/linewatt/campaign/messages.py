@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import difflib
 import typing
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from linewatt.document import AboutKey, KeyPath, Place, show_value
+from linewatt.document import AboutKey, Document, KeyPath, Place, show_value
 from linewatt.errors import InvalidInput
 
 _TYPES = {
@@ -65,13 +65,13 @@ class Problem:
     message: str
 
 
-Locate = Callable[[KeyPath, bool], tuple[Place, str]]
-"""place of the value (with True: of the key) at a path, and the path as the user wrote it"""
+class Locate(Protocol):
+    """Finds values of a file, or of the inventory that it names."""
 
+    document: Document
 
-@runtime_checkable
-class Named(Protocol):
-    """Places in a file where keys may have other names than in the schema."""
+    def __call__(self, path: KeyPath, key: bool) -> tuple[Place, str]:
+        """Place of the value (with ``key``: of the key) at a path, and the path as the user wrote it."""
 
     def key(self, at: KeyPath, name: str) -> str:
         """How a key below ``at`` is written, up to its value."""
@@ -84,6 +84,11 @@ def raise_first(problems: Iterable[Problem], file: str) -> None:
         return
     more = f" (and {len(ordered) - 1} more)" if len(ordered) > 1 else ""
     raise ordered[0].place.error(ordered[0].message + more)
+
+
+def refuse(findings: Iterable[tuple[KeyPath, str]], locate: Locate) -> None:
+    """Raise InvalidInput for the finding that comes first in the file."""
+    raise_first((problem(locate, path, text) for path, text in findings), locate.document.file)
 
 
 def find_problems(model: type[BaseModel], value: Any, at: KeyPath, locate: Locate) -> list[Problem]:
@@ -126,8 +131,9 @@ def _problems(
             yield problem(locate, (*at, *path), AboutKey(text))
         elif kind == "missing":
             field = _field(model, error["loc"])
-            key = locate.key(at, str(leaf)) if isinstance(locate, Named) else f"{leaf}: "
-            example = f", for example `{key}{field.examples[0]}`" if field and field.examples else ""
+            example = ""
+            if field and field.examples:
+                example = f", for example `{locate.key(at, str(leaf))}{field.examples[0]}`"
             yield problem(locate, (*at, *path, str(leaf)), AboutKey(f"is missing; add it{example}"))
         elif kind in _LISTS and isinstance(error["input"], str):
             text = _not_a_list(error["input"], _choices(_field(model, error["loc"])))

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from linewatt.campaign.messages import Locate
+from linewatt.campaign.reading.hosts import Locator
 from linewatt.campaign.reading.networks import parse_networks
-from linewatt.document import parse_yaml, show_path
+from linewatt.document import parse_yaml
 from linewatt.network.framing import Encapsulation, Framing, goodput_bps, payload_bytes
 from linewatt.network.paths import NetworkPath, path_between
 from linewatt.network.schema import INTERFACES, InterfaceBase, RouteEntry
@@ -75,7 +75,7 @@ def test_every_key_of_all_interfaces_and_of_routes_is_named() -> None:
 def test_the_example_is_a_network_with_a_way() -> None:
     example = PAGE.partition("```yaml\nhosts:")[2].partition("```")[0]
     document = parse_yaml("hosts:" + example, "networks.md")
-    locate: Locate = lambda path, key: (document.place(path, key=key), show_path(path))  # noqa: E731
+    locate = Locator(document)
     found = parse_networks(document.value["hosts"], ("hosts",), locate, ["gen", "dut"])
     assert isinstance(path_between(found["gen"], found["dut"], "ipv4"), NetworkPath)
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linewatt.campaign.messages import Locate
+from linewatt.campaign.reading.hosts import Locator
 from linewatt.campaign.reading.networks import parse_networks, read_host_network, read_network
-from linewatt.document import parse_yaml, show_path
+from linewatt.document import parse_yaml
 from linewatt.errors import InvalidInput, LinewattError
 from linewatt.network.description import HostNetwork
 from linewatt.network.foreign import find_unsupported
@@ -57,7 +57,7 @@ routes:
 def read(text: str, tmp_path: Path) -> HostNetwork:
     file = tmp_path / "dut.yaml"
     file.write_text(text)
-    return read_host_network(file)
+    return read_host_network(file, file.stem)
 
 
 def refused(text: str, tmp_path: Path) -> str:
@@ -299,7 +299,7 @@ def test_a_file_that_is_no_network_says_what_it_should_be(text: str, words: str,
 def test_documents_written_in_a_campaign_are_located_there() -> None:
     text = "networks:\n- name: x\n  hosts:\n    a: {interfaces: [{name: a, type: vlan}]}\n"
     document = parse_yaml(text, "campaign.yaml")
-    locate: Locate = lambda path, key: (document.place(path, key=key), show_path(path))  # noqa: E731
+    locate = Locator(document)
     with pytest.raises(
         InvalidInput, match=r"campaign.yaml:4:22: networks\[0\]\.hosts\.a\.interfaces\[0\]\.vlan: is missing"
     ):
@@ -328,7 +328,7 @@ json_values = st.recursive(
 @given(json_values)
 def test_whatever_a_document_holds_is_read_or_refused_in_one_line(value: object) -> None:
     document = parse_yaml("{}", "x.yaml")
-    locate: Locate = lambda path, key: (document.place(path, key=key), show_path(path))  # noqa: E731
+    locate = Locator(document)
     list(find_unsupported(value))
     said = ""
     try:

@@ -44,7 +44,7 @@ from linewatt.campaign.entries.search import check_search, instance_search_of, s
 from linewatt.campaign.entries.trials import TrialsEntry, most_trials
 from linewatt.campaign.feature_keys import values_of
 from linewatt.campaign.feature_load import load_of_trials, named_load, planning_of
-from linewatt.campaign.messages import Problem, find_problems, not_a_mapping, problem, raise_first
+from linewatt.campaign.messages import find_problems, not_a_mapping, raise_first, refuse
 from linewatt.campaign.planning.cases import impossible
 from linewatt.campaign.planning.idle import default_s
 from linewatt.campaign.reading import checks
@@ -95,15 +95,15 @@ def load_campaign(
     entry = _entry(value, locate)
     listed = None if entry.pairs in (None, "all") else tuple(map(parse_pair, entry.pairs or ()))
     if hosts_override is None:
-        _refuse(check_inventory(entry.hosts, path.parent), locate)
+        refuse(check_inventory(entry.hosts, path.parent), locate)
     hosts = hosts_of_file(entry, path, hosts_override, _named(entry, listed))
-    locate = Locator(document, hosts.listed or {}, hosts.inventory)
-    _refuse(checks.check_all(entry.pairs == "all", hosts.entries), locate)
+    locate = Locator(document, hosts.listed, hosts.inventory)
+    refuse(checks.check_all(entry.pairs == "all", hosts.entries), locate)
     request = _asked(entry, listed, hosts)
     findings = _findings(request, path.parent, will_connect=will_connect)
-    _refuse(((placed(entry.energy, at), text) for at, text in findings), locate)
+    refuse(((placed(entry.energy, at), text) for at, text in findings), locate)
     campaign = _campaign(request, document)
-    _refuse(_findings_of(campaign), locate)
+    refuse(_findings_of(campaign), locate)
     return campaign
 
 
@@ -127,7 +127,7 @@ def _entry(value: dict[str, Any], locate: Locator) -> CampaignFile:
     """Raises InvalidInput."""
     raise_first(find_problems(CAMPAIGN_FILE, value, (), locate), locate.document.file)
     entry = CAMPAIGN_FILE.model_validate(value)
-    _refuse(check_energy(entry), locate)
+    refuse(check_energy(entry), locate)
     return _with_sweep(entry)
 
 
@@ -190,15 +190,6 @@ def _findings_of(campaign: Campaign) -> Iterator[checks.Finding]:
     yield from check_secrets(campaign)
     yield from check_idle_share(campaign)
     yield from check_temperatures(campaign)
-
-
-def _refuse(findings: Iterable[checks.Finding], locate: Locator) -> None:
-    """Raises InvalidInput for the first by its place."""
-    raise_first(_problems(findings, locate), locate.document.file)
-
-
-def _problems(findings: Iterable[checks.Finding], locate: Locator) -> list[Problem]:
-    return [problem(locate, path, text) for path, text in findings]
 
 
 def _named(entry: CampaignFile, listed: Sequence[Entry] | None) -> set[str] | None:

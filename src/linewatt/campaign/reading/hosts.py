@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from linewatt.campaign.campaign import PowerSource, power_config
@@ -29,21 +29,16 @@ class Hosts:
     names: tuple[str, ...]
     base: Path
     inventory: Path | None = None
-    listed: Mapping[str, InventoryHost] | None = None
+    listed: Mapping[str, InventoryHost] = field(default_factory=dict)
 
 
+@dataclass(slots=True)
 class Locator:
     """Finds the place of a value: in the campaign file, or for a host in the inventory it came from."""
 
-    def __init__(
-        self,
-        document: Document,
-        listed: Mapping[str, InventoryHost] | None = None,
-        inventory: Path | None = None,
-    ) -> None:
-        self.document = document
-        self.listed = listed or {}
-        self.inventory = inventory
+    document: Document
+    listed: Mapping[str, InventoryHost] = field(default_factory=dict)
+    inventory: Path | None = None
 
     def __call__(self, path: KeyPath, key: bool) -> tuple[Place, str]:
         host = self.listed.get(str(path[1])) if len(path) > 1 and path[0] == "hosts" else None

@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from linewatt.campaign.entries.networks import NetworkEntry, as_entry
-from linewatt.campaign.messages import Locate, find_problems, problem, raise_first, suggest
+from linewatt.campaign.messages import Locate, find_problems, problem, raise_first, refuse, suggest
+from linewatt.campaign.reading.hosts import Locator
 from linewatt.campaign.reading.named_files import resolve_path
-from linewatt.document import AboutKey, Document, KeyPath, Place, read_yaml, show_path, show_value
+from linewatt.document import AboutKey, Document, KeyPath, read_yaml, show_value
 from linewatt.errors import InvalidInput
 from linewatt.network import (
     Finding,
@@ -46,7 +47,7 @@ def read_networks(
         if entry.hosts is not None:
             value = entry.hosts
             networks[entry.name] = parse_networks(
-                value, (*at, "hosts"), _locator(document), hosts, further_hosts
+                value, (*at, "hosts"), Locator(document), hosts, further_hosts
             )
         elif entry.file is not None:
             networks[entry.name] = read_network(resolve_path(base, entry.file), hosts, further_hosts)
@@ -63,12 +64,12 @@ def _read_each(
     further_hosts: Collection[str],
 ) -> dict[str, HostNetwork]:
     """A file for each host."""
-    locate = _locator(document)
-    _raise(_check_names(files, (*at, "files"), hosts, further_hosts), locate)
+    locate = Locator(document)
+    refuse(_check_names(files, (*at, "files"), hosts, further_hosts), locate)
     base = Path(document.file).parent
     networks = {name: read_host_network(resolve_path(base, files[name]), name) for name in hosts}
     twice = check_addresses(networks)
-    _raise((((*at, "files", host), text) for host, text in twice), locate)
+    refuse((((*at, "files", host), text) for host, text in twice), locate)
     return networks
 
 
@@ -81,27 +82,21 @@ def read_network(
     with one line, ``file:line:col: path: what, and what is right``.
     """
     document = read_yaml(path)
-    value, locate = document.value, _locator(document)
+    value, locate = document.value, Locator(document)
     if not isinstance(value, dict) or not isinstance(value.get("hosts"), dict):
         raise _no_hosts(document)
-    strange = [name for name in value if name != "hosts"]
-    wrong = [
-        problem(locate, (name,), AboutKey("unknown key; the file holds `hosts:` alone")) for name in strange
-    ]
-    raise_first(wrong, document.file)
+    unknown_key = AboutKey("unknown key; the file holds `hosts:` alone")
+    refuse((((name,), unknown_key) for name in value if name != "hosts"), locate)
     return parse_networks(value["hosts"], ("hosts",), locate, hosts, further_hosts)
 
 
-def read_host_network(path: Path, host: str | None = None) -> HostNetwork:
-    """What one host is to show, from a file with its NMState document; left out, ``host`` is the file's name.
-
-    Raises InvalidInput as :func:`read_network` does.
-    """
+def read_host_network(path: Path, host: str) -> HostNetwork:
+    """What one host is to show, from a file with its NMState document. Raises InvalidInput."""
     document = read_yaml(path)
-    locate = _locator(document)
+    locate = Locator(document)
     state = _state(document.value, (), locate)
-    _raise(check_state(state), locate)
-    return describe_network(state, path.stem if host is None else host)
+    refuse(check_state(state), locate)
+    return describe_network(state, host)
 
 
 def parse_networks(
@@ -120,13 +115,13 @@ def parse_networks(
         text = f"must be a mapping of hosts to NMState documents, got {show_value(value)}"
         raise _error(locate, path, text)
     if hosts is not None:
-        _raise(_check_names(value, path, hosts, further_hosts), locate)
+        refuse(_check_names(value, path, hosts, further_hosts), locate)
     documents = {name: document for name, document in value.items() if hosts is None or name in hosts}
     states: Checked = {
         name: (_state(document, (*path, name), locate), (*path, name)) for name, document in documents.items()
     }
     findings = (check_state(state, at) for state, at in states.values())
-    _raise(itertools.chain(*findings, check_hosts(states)), locate)
+    refuse(itertools.chain(*findings, check_hosts(states)), locate)
     return {name: describe_network(state, name) for name, (state, _) in states.items()}
 
 
@@ -142,12 +137,11 @@ def check_addresses(networks: Mapping[str, HostNetwork]) -> Iterator[tuple[str, 
 
 def _state(value: Any, at: KeyPath, locate: Locate) -> NetworkState:
     if not isinstance(value, dict):
-        _raise(find_templates(value, at), locate)
+        refuse(find_templates(value, at), locate)
         text = f"must be an NMState document with `interfaces:`, got {show_value(value)}"
         raise _error(locate, at, text)
-    _raise(find_unsupported(value, at), locate)
-    wrong = find_problems(NetworkState, value, at, locate)
-    raise_first(wrong, locate(at, False)[0].file)
+    refuse(find_unsupported(value, at), locate)
+    raise_first(find_problems(NetworkState, value, at, locate), locate.document.file)
     return NetworkState.model_validate(value)
 
 
@@ -167,13 +161,6 @@ def _check_names(
             )
 
 
-def _raise(findings: Iterable[Finding], locate: Locate) -> None:
-    """Raise InvalidInput for the first of them in the file."""
-    problems = [problem(locate, at, text) for at, text in findings]
-    if problems:
-        raise_first(problems, problems[0].place.file)
-
-
 def _error(locate: Locate, at: KeyPath, text: str) -> InvalidInput:
     located_problem = problem(locate, at, text)
     return located_problem.place.error(located_problem.message)
@@ -184,10 +171,3 @@ def _no_hosts(document: Document) -> InvalidInput:
     if isinstance(document.value, dict) and "interfaces" in document.value:
         text += "; this is the document of one host"
     return document.place(()).error(text)
-
-
-def _locator(document: Document) -> Locate:
-    def locate(path: KeyPath, key: bool) -> tuple[Place, str]:
-        return document.place(path, key=key), show_path(path)
-
-    return locate
