@@ -21,11 +21,11 @@ from .factors import is_setting_of_hosts as is_setting_of_hosts
 from .factors import load_options as load_options
 from .factors import setting_at_host as setting_at_host
 from .factors import setting_of_hosts as setting_of_hosts
+from .feature_keys import resolve_campaign as resolve_campaign
 from .feature_keys import stored_feature_values as stored_feature_values
 from .feature_load import load_of_factor as load_of_factor
 from .feature_load import planning_of as planning_of
 from .messages import suggest as suggest
-from .resolving import resolve_campaign as resolve_campaign
 from .stored import campaign_as_dict as campaign_as_dict
 from .stored import campaign_from_dict as campaign_from_dict
 from .stored import differences_from_stored as differences_from_stored

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys that features add to campaign files, as they are written, stored and read again."""
+"""Keys that features add to campaign files, as they are written, resolved, stored and read again."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
+from linewatt.campaign.campaign import Campaign
 from linewatt.core.feature import CampaignKey, campaign_keys
 
 
@@ -47,3 +48,14 @@ def stored_feature_values(stored: Mapping[str, Any]) -> dict[str, Any]:
 
 def _stored_type(key: CampaignKey) -> Any:
     return key.load(key.document_path) if key.document_path else key.load(key.field_path)[0]
+
+
+def resolve_campaign(campaign: Campaign, results: Path, stored: Mapping[str, Any] | None = None) -> Campaign:
+    """The campaign as it is to be run: with what its keys look up in stored results.
+
+    ``stored`` is what a result has of it, taken as it was. Raises InvalidInput for what cannot be had.
+    """
+    for key in campaign_keys() if campaign.feature_values else ():
+        if key.resolve_path and key.key in campaign.feature_values:
+            campaign = key.load(key.resolve_path)(campaign, results, (stored or {}).get(key.key))
+    return campaign
