@@ -99,17 +99,6 @@ class Topology:
             )
         raise InvalidInput(f"there is no NUMA node {node}; nodes with CPUs: {names}")
 
-    def neighbours(self, cpu: int) -> tuple[int, ...]:
-        """The other CPUs of other cores behind the same last-level cache."""
-        cpu_known = next(topology_cpu for topology_cpu in self.cpus if topology_cpu.id == cpu)
-        return tuple(
-            topology_cpu.id
-            for topology_cpu in self.cpus
-            if cpu_known.llc is not None
-            and topology_cpu.llc == cpu_known.llc
-            and topology_cpu.core != cpu_known.core
-        )
-
     def usable(self, cpu_ids: Iterable[int] | None = None) -> tuple[Cpu, ...]:
         """CPUs that are online and allowed, and among ``cpu_ids`` where these are given."""
         usable_ids = set(self.allowed)

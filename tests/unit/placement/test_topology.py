@@ -245,13 +245,6 @@ def test_facts_leave_a_device_of_the_file_as_it_is() -> None:
     assert machine == parse_lstopo_xml(captured("2.9.0-v2-devices"))
 
 
-def test_neighbours_share_the_last_cache_and_are_other_cores() -> None:
-    machine = parse_lstopo_xml(captured("2.9.0-v2-devices"))
-    assert machine.neighbours(4) == (6, 7)
-    assert parse_lstopo_xml(captured("2.9.0-v2-hybrid")).neighbours(8) == ()
-    assert parse_lstopo_xml(captured("2.9.0-v2-allowed")).neighbours(0) == ()
-
-
 @pytest.mark.parametrize(
     ("question", "said"),
     [
