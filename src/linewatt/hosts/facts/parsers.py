@@ -10,14 +10,14 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 from typing import Any, TypeVar
 
 from linewatt.foreign import read_json
 from linewatt.hosts.facts.cpulist import format_cpulist, parse_cpulist
 from linewatt.hosts.facts.kinds import Kind, faster_kinds
 
-Value = TypeVar("Value")
+Values = TypeVar("Values", bound=Sized)
 
 _TABLE_LINE = re.compile(r"^([^:]+?):\s+(.*?)\s*$")
 _CLOCK_IN_NAME = re.compile(r"@\s*(\d{1,3}(?:\.\d{1,6})?)\s*GHz", re.ASCII)
@@ -81,18 +81,7 @@ def khz(output: str) -> float:
 
 def clocks(output: str, unit_hz: float) -> list[float]:
     """The clock of each CPU in Hz, in the order of its files; firmware reports 0 where it has none."""
-    clocks_hz = [unit_hz * int(value) for value in pairs(output).values()]
-    if not any(clock_hz > 0 for clock_hz in clocks_hz):
-        raise ValueError("no clock is reported")
-    return [clock_hz for clock_hz in clocks_hz if clock_hz > 0]
-
-
-def khz_each(output: str) -> list[float]:
-    return clocks(output, 1e3)
-
-
-def mhz_each(output: str) -> list[float]:
-    return clocks(output, 1e6)
+    return _some([unit_hz * int(value) for value in pairs(output).values() if int(value) > 0])
 
 
 def clock_in_name(model: str) -> float | None:
@@ -103,10 +92,7 @@ def clock_in_name(model: str) -> float | None:
 
 def by_name(output: str) -> dict[str, str]:
     """Last part of the path → content, for a directory of settings."""
-    by_file = {path.rpartition("/")[2]: value for path, value in pairs(output).items()}
-    if not by_file:
-        raise ValueError("no such files")
-    return by_file
+    return _some({path.rpartition("/")[2]: value for path, value in pairs(output).items()})
 
 
 def distinct(output: str) -> str:
@@ -294,7 +280,7 @@ def slower_cores(output: str) -> dict[str, str]:
         for cpu in sorted({*name_of, *speeds_by_cpu})
     ]
     cpus_by_count: dict[int, list[int]] = {}
-    for cpu, count in faster_kinds(_some({str(at): kind for at, kind in enumerate(kinds)}).values()).items():
+    for cpu, count in faster_kinds(_some(kinds)).items():
         cpus_by_count.setdefault(count, []).append(cpu)
     return {str(count): format_cpulist(some) for count, some in sorted(cpus_by_count.items())}
 
@@ -324,9 +310,7 @@ def dmi_memory(output: str) -> list[dict[str, str]]:
         table = _table(block.split("\n\n")[0])
         if "No Module" not in table.get("Size", "No Module"):
             modules.append({name: table[key] for key, name in name_by_key.items() if key in table})
-    if not modules:
-        raise ValueError("no memory device is listed")
-    return modules
+    return _some(modules)
 
 
 def kernel_config(output: str) -> dict[str, Any]:
@@ -518,7 +502,8 @@ def _table(output: str) -> dict[str, str]:
     return {match[1]: match[2] for match in matches if match}
 
 
-def _some(facts_read: dict[str, Value]) -> dict[str, Value]:
+def _some(facts_read: Values) -> Values:
+    """Raises ValueError for none."""
     if not facts_read:
         raise ValueError("none of the expected lines")
     return facts_read

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from linewatt.errors import InvalidInput, ParseError
@@ -90,6 +91,7 @@ _BOND = (
     *("bonding_slave/mii_status", "bonding_slave/state", "bonding_slave/link_failure_count"),
 )
 _DEVICE = f"/sys/class/net/{DATA}/device"
+_CLOCKS_KHZ, _CLOCKS_MHZ = partial(parse.clocks, unit_hz=1e3), partial(parse.clocks, unit_hz=1e6)
 _CONFIG = r"^CONFIG_(HZ|HZ_[0-9]+|NO_HZ\w*|(VIRT|TICK|IRQ)_\w*ACCOUNTING\w*|PREEMPT\w*|SCHEDSTATS)="
 
 _SYSCTLS = re.findall(
@@ -142,8 +144,8 @@ FACTS: tuple[Fact, ...] = (
     _file("system", "bios_date", "/sys/class/dmi/id/bios_date"),
     Fact("cpu", parse.LSCPU, ("lscpu", "--json"), parse.lscpu),
     Fact("cpu", ("microcode",), ("grep", "-m1", "^microcode", "/proc/cpuinfo"), parse.after_colon),
-    _file("cpu", "base_frequency_hz", f"{_CPU}/cpu[0-9]*/cpufreq/base_frequency", parse.khz_each),
-    _file("cpu", "nominal_frequency_hz", f"{_CPU}/cpu[0-9]*/acpi_cppc/nominal_freq", parse.mhz_each),
+    _file("cpu", "base_frequency_hz", f"{_CPU}/cpu[0-9]*/cpufreq/base_frequency", _CLOCKS_KHZ),
+    _file("cpu", "nominal_frequency_hz", f"{_CPU}/cpu[0-9]*/acpi_cppc/nominal_freq", _CLOCKS_MHZ),
     _file("cpu", "max_frequency_hz", f"{_FREQUENCY}/cpuinfo_max_freq", parse.khz),
     _file("cpu", "min_frequency_hz", f"{_FREQUENCY}/scaling_min_freq", parse.khz),
     _file("cpu", "governor", f"{_CPU}/cpu[0-9]*/cpufreq/scaling_governor", parse.distinct),
