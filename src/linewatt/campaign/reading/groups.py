@@ -28,27 +28,19 @@ def check_groups(
     tests: Sequence[TestSpec],
 ) -> Iterator[tuple[KeyPath, str]]:
     """Whether groups are combined with what only pairs of two hosts have; told once."""
-    index, group = next(
-        ((at, pair_entry) for at, pair_entry in enumerate(listed) if isinstance(pair_entry, Group)),
-        (None, None),
-    )
-    if index is None or group is None:
+    groups = {at: pair_entry for at, pair_entry in enumerate(listed) if isinstance(pair_entry, Group)}
+    if not groups:
         return
     seen: dict[frozenset[tuple[str, str]], int] = {}
-    for at, pair_entry in enumerate(listed):
-        if (
-            isinstance(pair_entry, Group)
-            and (first := seen.setdefault(frozenset(pair_entry.flows), at)) != at
-        ):
+    for at, group in groups.items():
+        if (first := seen.setdefault(frozenset(group.flows), at)) != at:
             yield ("pairs", at), f"is pairs[{first}] in another order; name it once"
             return
-    shared = next(_shared_pairs(listed), None)
+    shared = next(_shared_pairs(groups), None)
     if shared is not None:
         yield shared
         return
-    several = [
-        name for pair_entry in listed if isinstance(pair_entry, Group) for name in hosts_of(pair_entry)
-    ]
+    several = [name for group in groups.values() for name in hosts_of(group)]
     for wrong, what in (
         (bool(entry.load_keys), " and ".join(entry.load_keys)),
         (entry.load != DEFAULT_LOAD, f"load: {entry.load}"),
@@ -63,23 +55,20 @@ def check_groups(
     ):
         if wrong:
             yield (
-                ("pairs", index),
+                ("pairs", next(iter(groups))),
                 f"runs several pairs at once, which there is not with {what}; take one out",
             )
             return
 
 
-def _shared_pairs(listed: Sequence[Entry]) -> Iterator[tuple[KeyPath, str]]:
+def _shared_pairs(groups: Mapping[int, Group]) -> Iterator[tuple[KeyPath, str]]:
     """Pairs of two groups of one shape, of as many at once: their keys would be equal."""
     seen: dict[tuple[object, ...], int] = {}
-    for at, pair_entry in enumerate(listed):
-        if not isinstance(pair_entry, Group):
-            continue
-        flows = pair_entry.flows
-        for flow in flows:
-            if (first := seen.setdefault((pair_entry.shape, len(flows), flow), at)) != at:
+    for at, group in groups.items():
+        for flow in group.flows:
+            if (first := seen.setdefault((group.shape, len(group.flows), flow), at)) != at:
                 yield (
                     ("pairs", at),
-                    f"has {flow[0]} -> {flow[1]} of {len(flows)} at once, as pairs[{first}] has; "
+                    f"has {flow[0]} -> {flow[1]} of {len(group.flows)} at once, as pairs[{first}] has; "
                     "take one of the two to a campaign of its own",
                 )
