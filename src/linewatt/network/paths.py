@@ -13,8 +13,6 @@ from linewatt.model import Family
 from linewatt.network.description import HostNetwork
 from linewatt.network.interfaces import MAIN_TABLE, Interface, InterfaceAddress
 
-_PLAIN = ("ethernet",)
-
 
 @dataclass(frozen=True, slots=True)
 class NetworkPath:
@@ -98,36 +96,23 @@ def _subnet(text: str) -> tuple[int, int]:
 
 def _rank(sender: HostNetwork, receiver: HostNetwork, path: NetworkPath, is_direct: bool) -> tuple[bool, ...]:
     """Sort key of a path, smaller is better; of equal paths the first is used."""
-    sender_interface, receiver_interface = (
-        sender.interface(path.sender.interface),
-        receiver.interface(path.receiver.interface),
-    )
-    plain = (
-        sender_interface is None
-        or receiver_interface is None
-        or sender_interface.kind in _PLAIN
-        or receiver_interface.kind in _PLAIN
-    )
+    near, far = sender.interface(path.sender.interface), receiver.interface(path.receiver.interface)
+    if near is None or far is None:
+        return True, not is_direct, True, True
     return (
-        plain,
+        "ethernet" in (near.kind, far.kind),
         not is_direct,
-        not _are_ends_of_one(sender_interface, receiver_interface),
-        not (_points_at(sender_interface, receiver) and _points_at(receiver_interface, sender)),
+        not _are_ends_of_one(near, far),
+        not (_points_at(near, receiver) and _points_at(far, sender)),
     )
 
 
-def _are_ends_of_one(sender_interface: Interface | None, receiver_interface: Interface | None) -> bool:
-    if sender_interface is None or receiver_interface is None:
-        return False
-    return sender_interface.kind == receiver_interface.kind and dict(sender_interface.settings).get(
-        "id"
-    ) == dict(receiver_interface.settings).get("id")
+def _are_ends_of_one(near: Interface, far: Interface) -> bool:
+    return near.kind == far.kind and dict(near.settings).get("id") == dict(far.settings).get("id")
 
 
-def _points_at(interface: Interface | None, peer: HostNetwork) -> bool:
+def _points_at(interface: Interface, peer: HostNetwork) -> bool:
     """Whether a tunnel's remote end is an address that the peer's document knows; True for no tunnel."""
-    if interface is None:
-        return False
     remote = dict(interface.settings).get("remote")
     if remote is None:
         return True
