@@ -196,12 +196,8 @@ class LeashedHost(ABC):
 
     def __init__(self, spec: HostSpec, pace: Pace | None = None) -> None:
         """``pace``: what is known of how slowly it answers, from a connection before this one."""
-        self._spec = spec
+        self.spec = spec
         self.pace = pace or Pace(spec.limits, raises=spec.raise_session)
-
-    @property
-    def spec(self) -> HostSpec:
-        return self._spec
 
     @property
     def limits(self) -> LimitsUsed:
@@ -218,7 +214,7 @@ class LeashedHost(ABC):
     ) -> Completed:
         """Run a short command to its end, which its leash bounds on the host as well."""
         data, limit_s = stdin.encode(), self.limits.of_command(timeout_s)
-        words = leash.brief(argv, limit_s=limit_s, size=len(data), root=root and self._spec.sudo)
+        words = leash.brief(argv, limit_s=limit_s, size=len(data), root=root and self.spec.sudo)
         process = await _or_put_down(self._begin(words, argv, None))
         return await process.to_its_end(data, limit_s)
 
@@ -231,7 +227,7 @@ class LeashedHost(ABC):
         on_line: Callable[[Line], None] | None = None,
         root: bool = False,
     ) -> LeashedProcess:
-        words = leash.leashed(argv, held=held, root=root and self._spec.sudo, wrapper=wrapper)
+        words = leash.leashed(argv, held=held, root=root and self.spec.sudo, wrapper=wrapper)
         return await _or_put_down(self._begin(words, argv, on_line))
 
 

@@ -310,9 +310,9 @@ class SshHost(LeashedHost):
     async def begin(self) -> Wire:
         """Open a connection. Raises HostError: what failed, where, what to do."""
         raises: leash.Raises = ""
-        if self._spec.raise_session:
-            raises = "sudo" if self._spec.sudo else "self"
-        wire = Wire(self._spec.name, await log_in(self._spec, self.pace), self.pace, raises)
+        if self.spec.raise_session:
+            raises = "sudo" if self.spec.sudo else "self"
+        wire = Wire(self.spec.name, await log_in(self.spec, self.pace), self.pace, raises)
         try:
             await wire.begin()
         except BaseException:
