@@ -45,14 +45,10 @@ class Jump:
 
 def parse_jumps(text: str) -> tuple[Jump, ...]:
     """The jump hosts of ``user@host:port,…``, in the order they are passed. Raises ValueError."""
-    return tuple(_jump(word) for word in _split_jumps(text))
-
-
-def _split_jumps(text: str) -> list[str]:
-    words = [word.strip() for word in text.split(",")]
+    words = text.split(",")
     if len(words) > MOST:
         raise ValueError(f"must name at most {MOST} jump hosts")
-    return words
+    return tuple(_jump(word.strip()) for word in words)
 
 
 def _jump(word: str) -> Jump:
