@@ -26,18 +26,15 @@ _LEVEL = r"[A-Za-z0-9][A-Za-z0-9 ._+=/,:%@()-]{0,255}"
 def _level(value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError("must be a number, on, off, or a text")
-    if isinstance(value, (int, float)):
+    if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
         return value.text if isinstance(value, WrittenFloat) else repr(value)
     if not isinstance(value, str):
         raise ValueError("must be a number, on, off, or a text")
-    text = " ".join(value.split(" "))
-    if not re.fullmatch(_LEVEL, text, re.ASCII):
+    if not re.fullmatch(_LEVEL, value, re.ASCII):
         raise ValueError(
             "must be a number, on, off, or a text of letters, digits, blanks and . _ + = / , : % @ ( ) -"
         )
-    return text
+    return value
 
 
 _LEVEL_SCHEMA = {"type": ["string", "number", "boolean"]}
