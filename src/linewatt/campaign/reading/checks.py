@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from linewatt.campaign import factors
@@ -43,10 +43,9 @@ Pairs = Sequence[tuple[str, str]]
 
 
 def check_pairs(
-    entry: CampaignFile, names: Iterable[str], listed: Sequence[Sequence[str]] | None
+    entry: CampaignFile, host_names: Sequence[str], listed: Sequence[Sequence[str]] | None
 ) -> Iterator[Finding]:
     """Whether pairs name hosts that exist; ``listed`` has those of each, None for ``all`` and left out."""
-    host_names = list(names)
     if entry.tests == () and listed is None:
         if not entry.load_keys:
             yield ("tests",), AboutKey("is missing; add it, for example `tests: [tcp, udp-1500, udp-60]`")
@@ -80,13 +79,12 @@ def check_hosts(hosts: Mapping[str, HostEntry], explicit_pinning: bool) -> Itera
             text = "is missing; placement: pinned needs the CPUs that carry load processes, such as 0-3"
             yield ("hosts", name, "app_cpus"), AboutKey(text)
     addresses = {name: f"{host.address.lower()} port {host.port}" for name, host in hosts.items()}
-    yield from _check_repeats(hosts, "address", addresses)
+    yield from _check_repeats("address", addresses)
     for key in ("data_ipv4", "data_ipv6"):
         for port in range(max((len(host.data) for host in hosts.values()), default=0)):
             values = {name: (getattr(host, key) or ())[port : port + 1] for name, host in hosts.items()}
-            yield from _check_repeats(
-                hosts, key, {name: host_values[0] for name, host_values in values.items() if host_values}
-            )
+            of_port = {name: host_values[0] for name, host_values in values.items() if host_values}
+            yield from _check_repeats(key, of_port)
 
 
 def check_data_ports(entry: CampaignFile, hosts: Mapping[str, HostEntry], pairs: Pairs) -> Iterator[Finding]:
@@ -163,11 +161,10 @@ def _check_cpus(name: str, host: HostEntry) -> Iterator[Finding]:
             yield ("hosts", name, key), text
 
 
-def _check_repeats(hosts: Iterable[str], key: str, values: Mapping[str, str | None]) -> Iterator[Finding]:
+def _check_repeats(key: str, values: Mapping[str, str]) -> Iterator[Finding]:
     first: dict[str, str] = {}
-    for name in hosts:
-        value = values.get(name)
-        if value is not None and first.setdefault(value, name) != name:
+    for name, value in values.items():
+        if first.setdefault(value, name) != name:
             yield ("hosts", name, key), f"{value} is also host {first[value]}; give each host its own"
 
 
