@@ -104,20 +104,13 @@ def instance_search_of(
         return None
     max_instances, bound = entry.max_instances, "search.max_instances"
     if max_instances is None:
-        max_instances, bound = (
-            USUAL_INSTANCES,
-            f"{USUAL_INSTANCES} unless search.max_instances names another number",
-        )
-        half = (
-            max(1, ports // 2),
-            f"half of the {ports} ports unless search.max_instances names another number",
-        )
-        for count, what in (
-            half,
+        otherwise = "unless search.max_instances names another number"
+        bounds = (
+            (USUAL_INSTANCES, f"{USUAL_INSTANCES} {otherwise}"),
+            (max(1, ports // 2), f"half of the {ports} ports {otherwise}"),
             *((count, f"the {count} CPU{'s' * (count > 1)} that a host names") for count in cpus),
-        ):
-            if count < max_instances:
-                max_instances, bound = count, what
+        )
+        max_instances, bound = min(bounds, key=lambda candidate: candidate[0])
     counts = min(max_instances, (max_instances - 1).bit_length() + 1 + REFINED)
     return InstanceSearch(max_instances, bound, entry.max_instances is not None, runs, counts)
 
