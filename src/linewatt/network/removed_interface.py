@@ -18,17 +18,11 @@ _SHOWN_ONLY = {
     "bridge": {
         "bridge_id", "root_id", "root_port", "root_path_cost", "topology_change", "topology_change_detected",
         "hello_timer", "tcn_timer", "topology_change_timer", "gc_timer", "mcast_hash_elasticity",
-        "vlan_default_pvid", "vlan_protocol", "group_addr", "fdb_n_learned",
-        "no_linklocal_learn", "mcast_vlan_snooping", "mst_enabled", "vlan_filtering",
+        "fdb_n_learned",
     },
-    "macvlan": {"usedbcqueuelen", "bcqueuelen"},
-    "vxlan": {"df", "ttl", "limit", "collect_metadata", "external", "localbypass", "remcsum_tx",
-        "remcsum_rx"},
-    "vlan": {"flags"},
-    "geneve": {"df", "ttl"},
-    "dummy": set(),
+    "macvlan": {"usedbcqueuelen"},
 }  # fmt: skip
-"""what is told but follows from the rest, or cannot be set by its name"""
+"""what is told but follows from the rest"""
 _DEFAULTS: dict[str, dict[str, tuple[Any, ...]]] = {
     "bridge": {
         "group_addr": ("01:80:c2:00:00:00",), "vlan_protocol": ("802.1Q", "[33024]", None),
@@ -48,7 +42,7 @@ _DEFAULTS: dict[str, dict[str, tuple[Any, ...]]] = {
     "geneve": {"df": ("unset", None), "ttl": (0, "auto", None)},
     "dummy": {},
 }  # fmt: skip
-"""of those that could be set otherwise: what they must be"""
+"""what cannot be set by its name here: what it must be"""
 _SWITCHES = {
     "vxlan": {
         "learning": ("learning", "nolearning"), "proxy": ("proxy", "noproxy"), "rsc": ("rsc", "norsc"),
@@ -111,6 +105,7 @@ def _add(name: str, kind: str, link: Mapping[str, Any]) -> list[str]:
 
 def _format_kind(kind: str, data: Mapping[str, Any]) -> Iterator[str]:
     words, switches = _WORDS.get(kind, {}), _SWITCHES.get(kind, {})
+    shown_only = {*_SHOWN_ONLY.get(kind, ()), *_DEFAULTS[kind]}
     for key, value in data.items():
         if key in words:
             yield from (words[key], _word(vlan_protocol(value) if key == "protocol" else value))
@@ -119,9 +114,9 @@ def _format_kind(kind: str, data: Mapping[str, Any]) -> Iterator[str]:
         elif key == "port_range":
             if value["low"] or value["high"]:
                 yield from ("srcport", str(value["low"]), str(value["high"]))
-        elif kind == "bridge" and key not in _SHOWN_ONLY[kind] and isinstance(value, (int, str)):
+        elif kind == "bridge" and key not in shown_only and isinstance(value, (int, str)):
             yield from (key.replace("_cnt", "_count").replace("_intvl", "_interval"), _word(value))
-        elif key not in _SHOWN_ONLY[kind]:
+        elif key not in shown_only:
             raise ValueError(f"its {key} is not known here")
 
 
