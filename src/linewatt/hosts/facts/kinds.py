@@ -40,8 +40,8 @@ def faster_kinds(kinds: Iterable[Kind]) -> dict[int, int]:
     ranked: dict[int, tuple[int, int, int]] = {}
     several = tuple(kinds)
     for rank in (FASTEST, EFFICIENT, LOW_POWER_KINDS):
-        named = [kind for kind in several if _rank(kind.name) == rank]
-        for at, able in enumerate(_by_capacity(named)):
+        capacities = [(kind.capacity or 1024, kind) for kind in several if _rank(kind.name) == rank]
+        for at, able in enumerate(_cut(capacities, in_steps=False)):
             for step, alike in enumerate(_by_clock(able)):
                 for kind in alike:
                     ranked |= dict.fromkeys(kind.cpus, (rank, at, step))
@@ -57,32 +57,23 @@ def _rank(name: str) -> int:
     return EFFICIENT if _EFFICIENT.search(name) else FASTEST
 
 
-def _by_capacity(kinds: list[Kind]) -> list[list[Kind]]:
-    """The most able first; each group is within :data:`APART` of its most able."""
-    groups: list[list[Kind]] = []
-    highest_capacity = 0
-    for kind in sorted(kinds, key=lambda kind: -(kind.capacity or 1024)):
-        capacity = kind.capacity or 1024
-        if groups and capacity >= APART * highest_capacity:
-            groups[-1].append(kind)
-        else:
-            groups.append([kind])
-            highest_capacity = capacity
-    return groups
-
-
 def _by_clock(kinds: list[Kind]) -> list[list[Kind]]:
-    """The fastest first, cut where a clock is clearly below the next higher one: with favoured cores, clocks
-    of one kind reach far, in small steps. Not at all where one is not known."""
+    """With favoured cores, clocks of one kind reach far, in small steps. Not cut where one is not known."""
     clocks = [(kind.max_mhz, kind) for kind in kinds if kind.max_mhz]
-    if len(clocks) < len(kinds):
-        return [kinds] if kinds else []
+    return [kinds] if len(clocks) < len(kinds) else _cut(clocks, in_steps=True)
+
+
+def _cut(speeds: Iterable[tuple[float, Kind]], *, in_steps: bool) -> list[list[Kind]]:
+    """The fastest first, cut where a speed is clearly (:data:`APART`) below the fastest of its group, or with
+    ``in_steps`` below the next higher one."""
     groups: list[list[Kind]] = []
-    last = 0.0
-    for clock, kind in sorted(clocks, key=lambda pair: -pair[0]):
-        if groups and clock >= APART * last:
+    reference = 0.0
+    for speed, kind in sorted(speeds, key=lambda pair: -pair[0]):
+        is_alike = bool(groups) and speed >= APART * reference
+        if is_alike:
             groups[-1].append(kind)
         else:
             groups.append([kind])
-        last = clock
+        if in_steps or not is_alike:
+            reference = speed
     return groups
