@@ -16,7 +16,7 @@ from pydantic_core import ErrorDetails
 from linewatt.document import AboutKey, Document, KeyPath, Place, show_value
 from linewatt.errors import InvalidInput
 
-_TYPES = {
+_EXPECTED = {
     "bool_type": "must be true or false",
     "int_type": "must be a whole number",
     "int_from_float": "must be a whole number",
@@ -28,7 +28,14 @@ _TYPES = {
     "dict_type": "must be a mapping",
     "model_type": "must be a mapping",
     "model_attributes_type": "must be a mapping",
+    "greater_than": "must be greater than {gt:.12g}",
+    "greater_than_equal": "must be at least {ge:.12g}",
+    "less_than": "must be less than {lt:.12g}",
+    "less_than_equal": "must be at most {le:.12g}",
+    "multiple_of": "must be a multiple of {multiple_of:.12g}",
+    "literal_error": "must be {expected}",
 }
+"""type of an error of pydantic → what is expected, with what its context names"""
 _LISTS = ("tuple_type", "list_type")
 _MEANT = {
     "dev": "data",
@@ -47,14 +54,6 @@ _MEANT = {
     "username": "user",
 }
 """what others call a key, and what it is called here"""
-_BOUNDS = {
-    "greater_than": "must be greater than {gt:.12g}",
-    "greater_than_equal": "must be at least {ge:.12g}",
-    "less_than": "must be less than {lt:.12g}",
-    "less_than_equal": "must be at most {le:.12g}",
-    "multiple_of": "must be a multiple of {multiple_of:.12g}",
-    "literal_error": "must be {expected}",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +190,8 @@ def _message(error: ErrorDetails) -> str:
         return f"must not be empty; give at least {context['min_length']}"
     if kind == "too_long":
         return f"must hold at most {context['max_length']} entries, got {len(error['input'])}"
-    if kind in _BOUNDS:
-        return _with_value(_BOUNDS[kind].format(**context), error)
-    if kind in _TYPES:
-        return _with_value(_TYPES[kind], error)
+    if kind in _EXPECTED:
+        return _with_value(_EXPECTED[kind].format(**context), error)
     text = error["msg"].removeprefix("Input should be ")
     return _with_value(f"must be {text}" if text != error["msg"] else text, error)
 
