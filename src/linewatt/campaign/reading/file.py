@@ -265,6 +265,7 @@ def _campaign(request: _Asked, document: Document) -> Campaign:
     own_load = load_of_trials(entry) is not None
     placement: Policy = entry.placement or ("none" if own_load else "pinned" if names_cpus else "auto")
     first_port, last_port = entry.ports
+    bounds = entry.trials if isinstance(entry.trials, TrialsEntry) else None
     parts = _parts(hosts, taking_part)
     return Campaign(
         hosts=taking_part,
@@ -296,7 +297,12 @@ def _campaign(request: _Asked, document: Document) -> Campaign:
         ),
         text=document.text,
         path=Path(document.file),
-        **_times(entry),
+        trials=most_trials(entry.trials),
+        min_trials=bounds.min if bounds else None,
+        until_ratio=bounds.until if bounds else None,
+        window_s=entry.window.seconds,
+        omit_s=entry.window.omit,
+        tail_s=entry.window.tail,
         **parts,
         idle_s=_idle_s(entry, parts["power"]),
         rest=rest_of(entry.rest),
@@ -315,19 +321,6 @@ _AS_WRITTEN = (
     *("name", "description", "directions", "families", "order", "seed", "design"),
     *("concurrent_pairs", "smt", "steer", "load"),
 )
-
-
-def _times(entry: CampaignFile) -> dict[str, Any]:
-    """How often and how long."""
-    bounds = entry.trials if isinstance(entry.trials, TrialsEntry) else None
-    return {
-        "trials": most_trials(entry.trials),
-        "min_trials": bounds and bounds.min,
-        "until_ratio": bounds and bounds.until,
-        "window_s": entry.window.seconds,
-        "omit_s": entry.window.omit,
-        "tail_s": entry.window.tail,
-    }
 
 
 def _idle_s(entry: CampaignFile, power: Mapping[str, Mapping[str, PowerSource]]) -> float:
