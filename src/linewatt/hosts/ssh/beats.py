@@ -7,22 +7,16 @@ import asyncio
 import heapq
 import itertools
 from collections import deque
-from typing import Protocol
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from linewatt.hosts.clock import now_s
-from linewatt.hosts.limits import Pace
+
+if TYPE_CHECKING:  # which imports this module
+    from linewatt.hosts.ssh.connection import Wire
 
 LATE_S = 0.05
 LATE_MEMORY = 64
-
-
-class Beaten(Protocol):
-    """A connection that is sent heartbeats."""
-
-    pace: Pace
-
-    def send_beat(self) -> None: ...
 
 
 class Beats:
@@ -34,19 +28,19 @@ class Beats:
     """
 
     def __init__(self) -> None:
-        self._due: list[tuple[float, int, Beaten]] = []
+        self._due: list[tuple[float, int, Wire]] = []
         """a heap: the next one first"""
         self._order = itertools.count()
         self._timer: asyncio.TimerHandle | None = None
         self._woken: deque[tuple[float, float]] = deque(maxlen=LATE_MEMORY)
         """when the loop came to a timer late, and how late"""
 
-    def add(self, wire: Beaten) -> None:
+    def add(self, wire: Wire) -> None:
         """Send its heartbeats, until it is given up."""
         self._push(wire, now_s())
         self._arm()
 
-    def give_up(self, wire: Beaten) -> None:
+    def give_up(self, wire: Wire) -> None:
         self._due = [due_beat for due_beat in self._due if due_beat[2] is not wire]
         heapq.heapify(self._due)
 
@@ -57,7 +51,7 @@ class Beats:
             self._push(wire, time_s)
             wire.send_beat()
 
-    def _push(self, wire: Beaten, time_s: float) -> None:
+    def _push(self, wire: Wire, time_s: float) -> None:
         heapq.heappush(self._due, (time_s + wire.pace.used.heartbeat_s, next(self._order), wire))
 
     def _arm(self) -> None:
