@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from linewatt.declare import unit_of
 from linewatt.errors import StoreError
 
 VIEWS_SCHEMA_VERSION = 1
@@ -20,33 +21,6 @@ Type = Literal["VARCHAR", "DOUBLE", "BIGINT", "BOOLEAN"]
 Cell = str | float | int | bool | None
 _LARGEST = 1 << 63
 """the first whole number that is no BIGINT"""
-
-_UNITS = (
-    ("_bps_per_core", "bit/s per core"),
-    ("_packets_per_core_s", "packets/s per core"),
-    ("_cores_per_bps", "cores per bit/s"),
-    ("_mbps_per_w", "Mbit/s per W"),
-    ("_w_per_gbps", "W per Gbit/s"),
-    ("_pj_per_bit", "pJ/bit"),
-    ("_nj_per_packet", "nJ/packet"),
-    ("_packets_per_j", "packets/J"),
-    ("_packets_per_s", "packets/s"),
-    ("_bits_per_cycle", "bit/cycle"),
-    ("_per_trial", "per trial"),
-    ("_load_level", "0 to 1"),
-    ("_per_s", "1/s"),
-    ("_bps", "bit/s"),
-    ("_hz", "Hz"),
-    ("_ratio", "0 to 1, or times"),
-    ("_pct", "%"),
-    ("_cores", "cores"),
-    ("_w", "W"),
-    ("_s", "s"),
-)
-"""how a name ends → the unit of its values, the longest ending first"""
-_PARTS = ("_mean", "_sd", "_ci95_low", "_ci95_high", "_uncertainty", "_as_read")
-"""what follows the unit in a name"""
-_COUNTS = ("_n", "_count")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +35,12 @@ class Column:
     @property
     def unit(self) -> str:
         """In words, as the name says it; nothing for what has none."""
-        if self.type not in ("DOUBLE", "BIGINT") or self.name.endswith(_COUNTS):
+        if self.type not in ("DOUBLE", "BIGINT"):
             return ""
-        stem = self.name
-        for part in _PARTS:
-            stem = stem.removesuffix(part)
-        return next((unit for ending, unit in _UNITS if f"_{stem}".endswith(ending)), "")
+        if self.name == "load_level":
+            return "0 to 1"
+        unit = unit_of(self.name) or ""
+        return "0 to 1, or times" if unit == "1" else unit
 
 
 def mean_columns(key: str, meaning: str, reason: str, *, ci: bool = False) -> tuple[Column, ...]:
