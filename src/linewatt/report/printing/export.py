@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final, Literal
@@ -238,14 +238,18 @@ _NOTHING: tuple[float | None, ...] = (None, None, None)
 
 def csv_of(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
     """Rows as CSV; ``None`` is an empty cell, and no text is a formula to a spreadsheet."""
+    return csv_lines(columns, ([row.get(column) for column in columns] for row in rows))
+
+
+def csv_lines(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
+    """The same of rows that have a value for each column."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([spreadsheet_cell(column) for column in columns])
-    writer.writerows([spreadsheet_cell(row.get(column)) for column in columns] for row in rows)
+    writer.writerows(map(_spreadsheet_cell, row) for row in (columns, *rows))
     return out.getvalue()
 
 
-def spreadsheet_cell(value: Any) -> Any:
+def _spreadsheet_cell(value: Any) -> Any:
     """A cell that a spreadsheet shows as it is: a text that it would compute is quoted, as OWASP has it."""
     if not isinstance(value, str):
         return value

@@ -7,18 +7,15 @@ the page once, not twice, and its place says so.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 
 from markupsafe import Markup, escape
 
 from linewatt.foreign import one_line
 from linewatt.report.charts.figure import DrawnFigure
 from linewatt.report.printing import markdown
-from linewatt.report.printing.export import spreadsheet_cell
+from linewatt.report.printing.export import csv_lines
 from linewatt.report.table import Cell, Head, Row, Table
 from linewatt.units import NO_BREAK
 
@@ -81,27 +78,8 @@ def csv_text(table: Table) -> str:
     row has them.
     """
     columns = list(_columns(table))
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([spreadsheet_cell(title) for title, _ in columns])
-    for group in table.groups:
-        for row in group.rows:
-            writer.writerow([spreadsheet_cell(read(group.label, row)) for _, read in columns])
-    return out.getvalue()
-
-
-Read = Callable[[str, Row], str]
-
-
-def _columns(table: Table) -> Iterator[tuple[str, Read]]:
-    if any(group.label for group in table.groups):
-        yield table.group_title, lambda label, _: label
-    for at, head in enumerate(table.keys):
-        yield _title(head), partial(_key_text, at)
-    for at, head in enumerate(table.heads):
-        yield from _of_head(head, at, table.rows)
-    if table.flagged:
-        yield "Findings", lambda _, row: " ".join(row.marks)
+    cells = zip(*(texts for _, texts in columns), strict=True)
+    return csv_lines([title for title, _ in columns], cells)
 
 
 _PARTS: tuple[tuple[str, Callable[[Cell], str | None]], ...] = (
@@ -114,20 +92,22 @@ _PARTS: tuple[tuple[str, Callable[[Cell], str | None]], ...] = (
 """what a cell may have beside its text"""
 
 
-def _of_head(head: Head, at: int, rows: Sequence[Row]) -> Iterator[tuple[str, Read]]:
-    title = _title(head)
-    yield title, lambda _, row: _value(_at(row, at))
-    for name, part in _PARTS:
-        if any(part(_at(row, at)) for row in rows):
-            yield f"{title}: {name}", partial(_part_text, part, at)
-
-
-def _key_text(at: int, _: str, row: Row) -> str:
-    return _value(row.keys[at])
-
-
-def _part_text(part: Callable[[Cell], str | None], at: int, _: str, row: Row) -> str:
-    return _plain(part(_at(row, at)) or "")
+def _columns(table: Table) -> Iterator[tuple[str, list[str]]]:
+    """Title and texts of each, from the first row to the last."""
+    rows = table.rows
+    if any(group.label for group in table.groups):
+        yield table.group_title, [group.label for group in table.groups for _ in group.rows]
+    for at, head in enumerate(table.keys):
+        yield _title(head), [_value(row.keys[at]) for row in rows]
+    for at, head in enumerate(table.heads):
+        title, cells = _title(head), [_at(row, at) for row in rows]
+        yield title, [_value(cell) for cell in cells]
+        for name, part in _PARTS:
+            texts = [part(cell) or "" for cell in cells]
+            if any(texts):
+                yield f"{title}: {name}", [_plain(text) for text in texts]
+    if table.flagged:
+        yield "Findings", [" ".join(row.marks) for row in rows]
 
 
 def _at(row: Row, at: int) -> Cell:
