@@ -69,6 +69,11 @@ class Head:
     rank: int = 0
     """in which order columns are left out where a terminal is too narrow, the highest first; 0: never"""
 
+    @property
+    def full_title(self) -> str:
+        """Its title with what it shares, for whoever prints no groups of columns."""
+        return f"{self.group}: {self.title}" if self.group else self.title
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -83,6 +88,10 @@ class Row:
     style: str = ""
     kind: str = ""
     """for programs that read a page"""
+
+    def cell(self, at: int) -> Cell:
+        """What stands in a column by itself: behind the last cell nothing."""
+        return self.cells[at] if at < len(self.cells) else Cell("")
 
 
 @dataclass(frozen=True, slots=True)

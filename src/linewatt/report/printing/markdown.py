@@ -13,7 +13,7 @@ from linewatt.report.findings import FindingNote
 from linewatt.report.printing.screen import BELOW, TRUST, Screen, page_lists
 from linewatt.report.printing.text_table import cell_text
 from linewatt.report.section import Lines, Section
-from linewatt.report.table import Cell, Head, Note, Row, Table
+from linewatt.report.table import Head, Note, Row, Table
 from linewatt.units import MISSING, NO_BREAK, number_ranges
 
 _SIGNS = re.compile(r"([\\`*_<>|~#@&]|\](?=[(\[:]))")
@@ -77,15 +77,14 @@ def bare_table(data_table: Table) -> Iterator[str]:
 
 
 def _title(head: Head) -> str:
-    title = f"{head.group}: {head.title}" if head.group else head.title
-    words = (title, head.unit and f"({head.unit})", "[95 % CI]" if head.show_ci else "")
+    words = (head.full_title, head.unit and f"({head.unit})", "[95 % CI]" if head.show_ci else "")
     return plain(" ".join(filter(None, (*words, head.provenance))))
 
 
 def _cells(row: Row, heads: Sequence[Head]) -> Iterator[str]:
     yield from (plain(cell_text(cell)) for cell in row.keys)
-    cells = (*row.cells, *[Cell("")] * (len(heads) - len(row.cells)))
-    for head, cell in zip(heads, cells, strict=True):
+    for at, head in enumerate(heads):
+        cell = row.cell(at)
         text = plain(cell_text(cell, sd=True))
         interval = f" [{cell.ci}]" if cell.ci and head.show_ci else ""
         yield f"**{text}**{plain(interval)}" if cell.strong and cell.text else f"{text}{plain(interval)}"

@@ -16,7 +16,7 @@ from linewatt.foreign import one_line
 from linewatt.report.charts.figure import DrawnFigure
 from linewatt.report.printing import markdown
 from linewatt.report.printing.export import csv_lines
-from linewatt.report.table import Cell, Head, Row, Table
+from linewatt.report.table import Cell, Head, Table
 from linewatt.units import NO_BREAK
 
 MOST_ROWS = 200
@@ -100,7 +100,7 @@ def _columns(table: Table) -> Iterator[tuple[str, list[str]]]:
     for at, head in enumerate(table.keys):
         yield _title(head), [_value(row.keys[at]) for row in rows]
     for at, head in enumerate(table.heads):
-        title, cells = _title(head), [_at(row, at) for row in rows]
+        title, cells = _title(head), [row.cell(at) for row in rows]
         yield title, [_value(cell) for cell in cells]
         for name, part in _PARTS:
             texts = [part(cell) or "" for cell in cells]
@@ -110,13 +110,8 @@ def _columns(table: Table) -> Iterator[tuple[str, list[str]]]:
         yield "Findings", [" ".join(row.marks) for row in rows]
 
 
-def _at(row: Row, at: int) -> Cell:
-    return row.cells[at] if at < len(row.cells) else Cell("")
-
-
 def _title(head: Head) -> str:
-    title = f"{head.group}: {head.title}" if head.group else head.title
-    return f"{title} ({head.unit})" if head.unit else title
+    return f"{head.full_title} ({head.unit})" if head.unit else head.full_title
 
 
 def _value(cell: Cell) -> str:

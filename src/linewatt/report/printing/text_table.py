@@ -121,14 +121,10 @@ def text_columns(table: Table) -> list[TextColumn]:
         columns.append(_column(head, [row.keys[at] for row in rows], key=True))
     for at, head in enumerate(table.heads):
         if not head.page_only:
-            columns.append(_column(head, [_at(row, at) for row in rows], key=False))
+            columns.append(_column(head, [row.cell(at) for row in rows], key=False))
     if table.flagged:
         columns.append(TextColumn("See", tuple(",".join(row.marks) for row in rows)))
     return columns
-
-
-def _at(row: Row, at: int) -> Cell:
-    return row.cells[at] if at < len(row.cells) else Cell("")
 
 
 def _column(head: Head, cells: Sequence[Cell], *, key: bool) -> TextColumn:
