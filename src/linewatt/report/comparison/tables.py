@@ -47,20 +47,22 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class ResponseTable:
-    """Verdicts on a response, or on all of a task; ``tally`` counts them in words, ``sides`` are names."""
+    """Verdicts on a response, or on all of a task; ``sides`` are names."""
 
     name: str
     title: str
     sides: tuple[str, str]
     lines: tuple[Line, ...]
-    tally: str
-    provenance: str
-    legend: tuple[str, ...]
     unit: str = ""
     subject: str = ""
     """the test of its cases; of several tests the response"""
     of_task: bool = False
     """whether its rows are responses of one task"""
+
+    @property
+    def provenance(self) -> str:
+        """In words, unless all was measured."""
+        return sources(line.row.provenance for line in self.lines)
 
     @property
     def table(self) -> Table:
@@ -69,8 +71,9 @@ class ResponseTable:
         relative = self.of_task or self.lines[0].row.response.relative
         ratio = f"{compared} {'÷' if relative else '−'} {base}"
         flagged = any(line.flags for line in self.lines)
+        counted = tally([line.row for line in self.lines if line.row.pairs == 1])
         return Table(
-            title=f"{', '.join(filter(None, (self.title, self.unit)))}: {self.tally}",
+            title=f"{', '.join(filter(None, (self.title, self.unit)))}: {counted}",
             keys=(Head("Quantity" if self.of_task else "Case", kind="text"),),
             heads=(
                 *(
@@ -84,7 +87,7 @@ class ResponseTable:
                 *([Head("Flags", kind="prose")] if flagged else []),
             ),
             groups=(RowGroup("", tuple(self._row(line, flagged=flagged) for line in self.lines)),),
-            notes=legend_notes(self.legend),
+            notes=legend_notes(provenance_legend(line.row.provenance for line in self.lines)),
             provenance=self.provenance,
             style="numbers verdicts",
         )
@@ -142,19 +145,19 @@ def _table(
     title = _with_scopes(response.title, rows)
     test, *further_tests = dict.fromkeys(test_title(_test(row)) for row in rows)
     several = bool(further_tests)
-    table = _made(
-        comparison,
+    return ResponseTable(
         f"{response.name}-{_test(rows[0])}",
         title if several else f"{title}, {test}",
-        [
+        side_names(comparison),
+        tuple(
             Line(row, names[several][row.match], flags[row.match], unit)
             if row.pairs == 1
             else Line(row, _over_pairs(comparison, row, with_test=several), "", unit)
             for row in rows
-        ],
+        ),
         unit.name,
+        subject=title if several else test,
     )
-    return replace(table, subject=title if several else test)
 
 
 def _task_table(comparison: Comparison, name: str, title: str) -> ResponseTable:
@@ -165,29 +168,12 @@ def _task_table(comparison: Comparison, name: str, title: str) -> ResponseTable:
         )
         heading = _with_scopes(row.response.title, [row])
         lines.append(Line(row, f"{heading}, {unit.name}" if unit.name else heading, "", unit))
-    return replace(_made(comparison, name, title, lines), of_task=True)
+    return ResponseTable(name, title, side_names(comparison), tuple(lines), of_task=True)
 
 
 def _with_scopes(title: str, rows: Sequence[Row]) -> str:
     scopes = dict.fromkeys(SCOPE_WORDS.get(row.scope, row.scope) for row in rows if row.scope)
     return f"{title} ({', '.join(scopes)})" if scopes else title
-
-
-def _made(
-    comparison: Comparison, name: str, title: str, lines: Sequence[Line], unit: str = ""
-) -> ResponseTable:
-    kinds = [line.row.provenance for line in lines]
-    counted = tally([line.row for line in lines if line.row.pairs == 1])
-    return ResponseTable(
-        name,
-        title,
-        side_names(comparison),
-        tuple(lines),
-        counted,
-        sources(kinds),
-        provenance_legend(kinds),
-        unit,
-    )
 
 
 def _over_pairs(comparison: Comparison, row: Row, *, with_test: bool) -> str:
