@@ -97,30 +97,26 @@ def drawings(shown: Sequence[ResponseTable]) -> list[DrawnFigure | None]:
 
 def rows_of(table: ResponseTable) -> list[Row]:
     """Rows of the chart: changes in % or points. Of many, those that changed most, in the table's order."""
-    relative = table.of_task
-    changed_lines = [
-        line
+    changes = [
+        (line, change)
         for line in table.lines
-        if line.row.verdict.change is not None and (line.row.response.relative or not relative)
+        if (change := line.row.verdict.change) is not None
+        and (line.row.response.relative or not table.of_task)
     ]
-    largest = sorted((abs(_value(line.row.verdict.change)) for line in changed_lines), reverse=True)[
-        :MOST_ROWS
-    ]
+    largest = sorted((abs(change.value) for _, change in changes), reverse=True)[:MOST_ROWS]
     floor = largest[-1] if largest else 0.0
-    rows: list[Row] = []
-    for line in changed_lines:
-        change = line.row.verdict.change
-        if change is None or abs(change.value) < floor or len(rows) == MOST_ROWS:
-            continue
-        values = {"change": 100 * change.value, "low": 100 * change.low, "high": 100 * change.high}
-        rows.append(
-            {"level": line.case, "kind": "effect", "doubtless": "yes" if line.told else "no"} | values
-        )
-    return rows
-
-
-def _value(change: object) -> float:
-    return float(getattr(change, "value", 0.0))
+    drawn = [(line, change) for line, change in changes if abs(change.value) >= floor][:MOST_ROWS]
+    return [
+        {
+            "level": line.case,
+            "kind": "effect",
+            "doubtless": "yes" if line.told else "no",
+            "change": 100 * change.value,
+            "low": 100 * change.low,
+            "high": 100 * change.high,
+        }
+        for line, change in drawn
+    ]
 
 
 def _figure(table: ResponseTable) -> Figure | None:
