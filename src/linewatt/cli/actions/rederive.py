@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,10 +80,9 @@ def _figures(changes: list[Change], *, all_trials: bool) -> Table:
     rows: list[tuple[str, Change]] = [(str(change.trial), change) for change in changes]
     if not all_trials:
         first: dict[str, Change] = {}
-        counts: dict[str, int] = {}
         for change in changes:
             first.setdefault(change.figure, change)
-            counts[change.figure] = counts.get(change.figure, 0) + 1
+        counts = Counter(change.figure for change in changes)
         rows = [(f"{change.trial} (of {counts[figure]})", change) for figure, change in first.items()]
     return Table(
         "Figures that change",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -172,14 +173,9 @@ def _word(row: Row) -> str:
 
 def _open(comparison: Comparison) -> Iterator[str]:
     """What has no verdict, by reasons that are alike, and what had no partner."""
-    counts: dict[str, int] = {}
-    for row in comparison.rows:
-        if row.verdict.change is None:
-            counts[row.verdict.words] = counts.get(row.verdict.words, 0) + 1
-    for words, count in counts.items():
+    reasons = Counter(row.verdict.words for row in comparison.rows if row.verdict.change is None)
+    for words, count in reasons.items():
         yield f"{plural(count, 'comparison')}: {words}"
-    sides: dict[tuple[str, str], int] = {}
-    for unmatched in comparison.left_over:
-        sides[unmatched.side, unmatched.why] = sides.get((unmatched.side, unmatched.why), 0) + 1
+    sides = Counter((unmatched.side, unmatched.why) for unmatched in comparison.left_over)
     for (side, why), count in sides.items():
         yield f"{plural(count, 'case')} only in {side}: {why}"
