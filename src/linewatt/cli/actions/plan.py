@@ -29,6 +29,7 @@ from linewatt.engine import KindPlan, plan_kind
 from linewatt.hosts import RR_PRIORITY, HostSpec
 from linewatt.hosts.facts import format_cpulist
 from linewatt.model import Case
+from linewatt.report import plural
 from linewatt.tuning import Change
 from linewatt.units import format_rate, format_seconds
 
@@ -83,7 +84,7 @@ def _lines(campaign: Campaign, planned: Plan, trials: bool) -> Iterator[str]:
     yield from _change_lines(campaign, planned.changes, planned.rounds)
     yield from _port_lines(campaign)
     for skip in planned.skipped:
-        yield f"skipped: {skip.what} ({_count(skip.cases, 'case')}): {skip.reason}"
+        yield f"skipped: {skip.what} ({plural(skip.cases, 'case')}): {skip.reason}"
     for note in planned.notes:
         yield f"note: {note}"
 
@@ -120,7 +121,7 @@ def _idle_lines(campaign: Campaign, planned: Plan) -> Iterator[str]:
             f" and {idle.between_windows} in between, after {after}, {100 * share:.0f} % of loads and idle"
         )
     yield (
-        f"idle: {_count(idle.windows, 'window')} of {idle.window_s:g} s {when}, once the hosts are quiet: "
+        f"idle: {plural(idle.windows, 'window')} of {idle.window_s:g} s {when}, once the hosts are quiet: "
         f"{format_seconds(idle.least_s)} in all, {format_seconds(idle.most_s)} at most"
     )
 
@@ -130,7 +131,7 @@ def _further_lines(campaign: Campaign, planned: Plan) -> Iterator[str]:
     plans = further_plans(campaign)
     for name, rounds in planned.further.items():
         yield (
-            f"{name}: {_count(len(rounds), 'more trial')} of {format_seconds(campaign.load_s)}, "
+            f"{name}: {plural(len(rounds), 'more trial')} of {format_seconds(campaign.load_s)}, "
             f"after all others and part of no figure, {plans[name].beside}"
         )
 
@@ -255,20 +256,20 @@ def _duration(planned: Plan) -> str:
 def _headline(campaign: Campaign, planned: Plan) -> str:
     total = sum(len(round_.trials) for round_ in planned.rounds)
     searches = sum(case.search is not None for case in planned.cases)
-    trial_words, bound_words = _count(campaign.trials, "trial"), "at most " if searches else ""
+    trial_words, bound_words = plural(campaign.trials, "trial"), "at most " if searches else ""
     if campaign.min_trials is not None and campaign.until_ratio is not None:
         sure = f"until ± {100 * campaign.until_ratio:g} %"
         trial_words, bound_words = f"{campaign.min_trials} to {campaign.trials} trials, {sure}", "at most "
     parts = []
     if searches < len(planned.cases):
-        parts.append(f"{_count(len(planned.cases) - searches, 'case')} × {trial_words}")
+        parts.append(f"{plural(len(planned.cases) - searches, 'case')} × {trial_words}")
     for kind in ("rate", "instances"):
         if searched_cases := [case for case in planned.cases if case.search == kind]:
             noun, first_case = "search" if len(searched_cases) == 1 else "searches", searched_cases[0]
             trials = f"{campaign.fewest_trials(first_case)} to {campaign.most_trials(first_case)} trials"
             parts.append(f"{len(searched_cases)} {noun} of {trials}")
     trials = f"{' + '.join(parts)} = {bound_words}{total}"
-    rounds = "" if total == len(planned.rounds) else f" in {_count(len(planned.rounds), 'round')}"
+    rounds = "" if total == len(planned.rounds) else f" in {plural(len(planned.rounds), 'round')}"
     order = planned.order if planned.seed is None else f"{planned.order} order with seed {planned.seed}"
     times = f"{campaign.omit_s:g} s omitted, {campaign.window_s:g} s window, {campaign.tail_s:g} s tail"
     return f"{trials}{rounds}, {order}; {times}"
@@ -383,7 +384,3 @@ def _table(rows: Sequence[dict[str, str]]) -> Iterator[str]:
             for name, width in widths.items()
         )
         yield "  ".join(cells).rstrip()
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from linewatt.cli.output import print_json, print_rich, say
 from linewatt.engine.rederive import Change, Rederived, Told, rederive, rederived_document, write_rederived
 from linewatt.model import METHOD
-from linewatt.report import Head, Row, RowGroup, Table, text_cells
+from linewatt.report import Head, Row, RowGroup, Table, plural, text_cells
 from linewatt.report.printing import render_table
 from linewatt.store import find_result, load_result, reading_results
 from linewatt.units import MISSING, number_ranges
@@ -61,10 +61,10 @@ def _summary(rederived: Rederived) -> Iterator[str]:
     yield f"{rederived.result.id}: stored by {stored}, made again by method {METHOD}"
     same = sum(trial.same for trial in rederived.trials)
     if same:
-        yield f"{_trials(same)} of {len(rederived.trials)} as stored, to the byte"
+        yield f"{plural(same, 'trial')} of {len(rederived.trials)} as stored, to the byte"
     figures = sum(bool(trial.changes or trial.told) for trial in rederived.trials)
     if figures:
-        yield f"{_trials(figures)} of {len(rederived.trials)} with other figures or findings"
+        yield f"{plural(figures, 'trial')} of {len(rederived.trials)} with other figures or findings"
     for trial in rederived.trials:
         if trial.problem is not None:
             yield f"trial {trial.number} cannot be made again: {trial.problem}"
@@ -92,16 +92,15 @@ def _figures(changes: list[Change], *, all_trials: bool) -> Table:
             RowGroup(
                 "",
                 tuple(
-                    Row(text_cells(change.figure), text_cells(trial, *_change(change)))
+                    Row(
+                        text_cells(change.figure),
+                        text_cells(trial, _value(change.before), _value(change.after), change.why),
+                    )
                     for trial, change in rows
                 ),
             ),
         ),
     )
-
-
-def _change(change: Change) -> tuple[str, str, str]:
-    return _value(change.before), _value(change.after), change.why
 
 
 def _value(value: Any) -> str:
@@ -122,7 +121,7 @@ def _findings(findings: Iterable[Told]) -> Iterator[str]:
     for finding in findings:
         grouped.setdefault((finding.added, finding.code, finding.where), []).append(finding)
     for (added, code, where), same_findings in grouped.items():
-        numbers = _numbers(finding.trial for finding in same_findings)
+        numbers = number_ranges(finding.trial for finding in same_findings)
         yield f"{'+' if added else '−'} {code}, {where} (trials {numbers}): {same_findings[0].evidence}"
 
 
@@ -134,12 +133,4 @@ def _new(changes: Iterable[Change]) -> Iterator[str]:
         depth = 3 if ".power." in name else 2
         grouped.setdefault(".".join(name.split(".")[:depth]), {})[change.trial] = None
     for name, trials in grouped.items():
-        yield f"  {name} (trials {_numbers(trials)})"
-
-
-def _numbers(numbers: Iterable[int]) -> str:
-    return number_ranges(numbers)
-
-
-def _trials(count: int) -> str:
-    return "1 trial" if count == 1 else f"{count} trials"
+        yield f"  {name} (trials {number_ranges(trials)})"
