@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands: parse, call, print, exit code. The only place that prints or exits."""
+"""Commands: parse, call, print, exit code. Only this room and command modules of features print or exit."""
 
 import lazy_loader
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands: parse, call, print, exit code. The only place that prints or exits.
+"""Commands: parse, call, print, exit code. Only this room and command modules of features print or exit.
 
 A command lives in a module of its own in ``commands/``, which only its own command line imports, so that
 ``linewatt --help`` stays fast. Data goes to stdout, progress and messages to stderr.
@@ -57,24 +57,24 @@ def _options(
 
 
 CORE_COMMANDS = {
-    "run": {"run": "run"},
-    "resume": {"resume": "resume"},
-    "restore": {"restore": "restore"},
-    "check": {"check": "check_command"},
-    "plan": {"plan": "plan_command"},
-    "schema": {"schema": "schema_command"},
-    "list": {"list": "list_results"},
-    "show": {"show": "show"},
-    "report": {"report": "report"},
-    "compare": {"compare": "compare"},
-    "rederive": {"rederive": "rederive"},
-    "verify": {"verify": "verify"},
-    "export": {"export": "export"},
-    "sql": {"sql": "sql"},
-    "place": {"place": "place_command"},
-    "features": {"features": "list_features"},
+    "run": "run",
+    "resume": "resume",
+    "restore": "restore",
+    "check": "check_command",
+    "plan": "plan_command",
+    "schema": "schema_command",
+    "list": "list_results",
+    "show": "show",
+    "report": "report",
+    "compare": "compare",
+    "rederive": "rederive",
+    "verify": "verify",
+    "export": "export",
+    "sql": "sql",
+    "place": "place_command",
+    "features": "list_features",
 }
-"""module of ``commands`` → its commands, and what makes each; features add theirs"""
+"""command, which a module of ``commands`` is called by, too → what makes it there; features add theirs"""
 _added: set[str] = set()
 _COLLECTED = (200_000, 20, 100)
 """new objects, and younger collections, after which Python looks for garbage: with its own 700 a tenth of the
@@ -97,18 +97,16 @@ def _add(words: Iterable[str]) -> None:
 
 def _load_command(word: str) -> tuple[Any, str]:
     """The function or the ``typer.Typer`` of a command, and its heading in the help."""
-    for module, names in CORE_COMMANDS.items():
-        if word in names:
-            return getattr(importlib.import_module(f"linewatt.cli.commands.{module}"), names[word]), group_of(
-                word
-            )
+    if word in CORE_COMMANDS:
+        module = importlib.import_module(f"linewatt.cli.commands.{word}")
+        return getattr(module, CORE_COMMANDS[word]), group_of(word)
     command = feature_commands()[word]
     return command.load(), command.group
 
 
 def whole() -> typer.Typer:
     """The program with every command."""
-    _add([*(word for names in CORE_COMMANDS.values() for word in names), *feature_commands()])
+    _add([*CORE_COMMANDS, *feature_commands()])
     return app
 
 
@@ -141,7 +139,7 @@ def _prepare_for(arguments: list[str]) -> bool:
     what it imports, and its options.
     """
     word = next((argument for argument in arguments if not argument.startswith("-")), "")
-    if any(word in names for names in CORE_COMMANDS.values()) or word in feature_commands():
+    if word in CORE_COMMANDS or word in feature_commands():
         _add([word])
         return True
     _add(word for word, command in feature_commands().items() if not command.summary)
