@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +70,7 @@ def _file(path: Path, target: Path, form: str, *, trials: bool, as_json: bool) -
     """One file of cases or trials."""
     checked_target(target)
     with reading_results(path):
-        content = _MAKERS[form](load_result(path), trials)
+        content = _content(load_result(path), form, trials=trials)
     write_page(target, content, _READABLE if form == "openmetrics" else None)
     _written(path, target, form, as_json=as_json)
 
@@ -88,32 +88,21 @@ def _written(path: Path, target: Path, form: str, *, as_json: bool, **more: Any)
         put(str(target))
 
 
-def _csv(result: Result, trials: bool) -> str:
-    return csv_of(*rows_of_result(result, trials=trials))
+def _content(result: Result, form: str, *, trials: bool) -> str | bytes:
+    """What a file of one of these formats has in it; others have files of several trials, or of all."""
+    match form:
+        case "csv":
+            return csv_of(*rows_of_result(result, trials=trials))
+        case "json":
+            return json_text(document_of_result(result, trials=trials))
+        case "parquet":
+            from linewatt.report.data import parquet_table
 
+            return parquet_table(result, trials=trials)
+        case _:
+            from linewatt.report.data import openmetrics_text
 
-def _json(result: Result, trials: bool) -> str:
-    return json_text(document_of_result(result, trials=trials))
-
-
-def _parquet(result: Result, trials: bool) -> bytes:
-    from linewatt.report.data import parquet_table
-
-    return parquet_table(result, trials=trials)
-
-
-def _openmetrics(result: Result, _: bool) -> str:
-    from linewatt.report.data import openmetrics_text
-
-    return openmetrics_text(result)
-
-
-_MAKERS: dict[str, Callable[[Result, bool], str | bytes]] = {
-    "csv": _csv,
-    "json": _json,
-    "parquet": _parquet,
-    "openmetrics": _openmetrics,
-}
+            return openmetrics_text(result)
 
 
 def _iperf3(path: Path, output: Path | None, number: int | None, *, as_json: bool) -> None:
