@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
 from os import PathLike
@@ -128,7 +127,7 @@ class Result:
         """Its cases, each with every metric. Raises InvalidInput for a soak or a published table."""
         from linewatt.api.cases import cases_of
 
-        with self._reading():
+        with store.reading_results(self.path):
             return cases_of(self._digest)
 
     def trials(self) -> tuple[Trial, ...]:
@@ -137,7 +136,7 @@ class Result:
 
     def findings(self) -> tuple[Finding, ...]:
         """What makes figures doubtful, a finding a kind, the gravest first; of trials."""
-        with self._reading():
+        with store.reading_results(self.path):
             return self._digest.notes
 
     def samples(self, trials: int | Iterable[int] | None = None) -> Samples:
@@ -161,9 +160,9 @@ class Result:
 
     def document(self, *, trials: bool = False) -> dict[str, Any]:
         """The document of ``show --json``; ``trials``: with every trial."""
-        with self._reading():
-            from linewatt.report import document_of_result
+        from linewatt.report import document_of_result
 
+        with store.reading_results(self.path):
             return document_of_result(self._result, trials=trials and self.kind == "trials")
 
     @cached_property
@@ -172,7 +171,7 @@ class Result:
 
     @cached_property
     def _result(self) -> store.Result:
-        with self._reading():
+        with store.reading_results(self.path):
             return store.load_result(self.path)
 
     @cached_property
@@ -182,9 +181,3 @@ class Result:
         if self.kind != "trials":
             raise InvalidInput(f"{self.id}: has no cases ({self.kind}); document() has all of it")
         return digest_of(self._result)
-
-    @contextmanager
-    def _reading(self) -> Iterator[None]:
-        """A file that is not as it was written is named, whatever fails because of it."""
-        with store.reading_results(self.path):
-            yield
