@@ -158,7 +158,7 @@ def screen(run: Run, monkeypatch: pytest.MonkeyPatch, printed: dict[str, Printed
 
     def printed_in(width: int, words: Sequence[str]) -> str:
         with monkeypatch.context() as patch:
-            for module in ("show", "compare", "compared"):
+            for module in ("show", "compare"):
                 name = f"linewatt.cli.actions.{module}.print_rich"
                 patch.setattr(name, lambda render: output.put(render(width).plain))
             return run(*words)[1].removesuffix("\n")

@@ -3,29 +3,44 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import typer
 
-from linewatt.analysis.comparison import ALLOWED_CODES, FAIL_ON, METRICS_OF_ROWS, Options, exit_finding
-from linewatt.cli.actions.compared import CI, form_of, print_comparison
+from linewatt.analysis.comparison import (
+    ALLOWED_CODES,
+    FAIL_ON,
+    METRICS_OF_ROWS,
+    Comparison,
+    Finding,
+    Options,
+    exit_finding,
+)
 from linewatt.cli.output import checked_target, print_csv, print_json, print_rich
 from linewatt.core.feature import FeatureOption
 from linewatt.errors import InvalidInput
 from linewatt.report import ComparisonView, KindComparison
 from linewatt.report.comparison import (
+    CSV_COLUMNS,
     Kept,
     compare_stored,
     compared_by_kind,
+    comparison_csv_rows,
+    comparison_document,
+    first_screen_of_comparison,
     kept_side,
     match_stored,
     parse_factor,
     run_kind_of,
+    show_comparison,
 )
+from linewatt.report.printing import screen_text
 from linewatt.store import find_result, reading_results
 
 NOTHING = "nothing"
+CI = ("junit", "md")
 
 
 def compare_results(  # noqa: PLR0913  one parameter an option
@@ -46,7 +61,7 @@ def compare_results(  # noqa: PLR0913  one parameter an option
     feature_option: FeatureOption | None,
 ) -> None:
     """Compare two results, two hosts, or levels of one, with verdicts."""
-    form = form_of(form, as_json=as_json, as_csv=as_csv)
+    form = _form_meant(form, as_json=as_json, as_csv=as_csv)
     if feature_option and (form not in (None, "json") or full or factor or fail_on or metric or allow):
         raise InvalidInput(f"--{feature_option.word}: goes with --by, --base, --json and --output alone")
 
@@ -78,9 +93,19 @@ def compare_results(  # noqa: PLR0913  one parameter an option
             from linewatt.report.printing import write_page
 
             write_page(target, render_comparison_page(outcome, verdict))
-        print_comparison(outcome, verdict, named, form, full=full)
+        _print_comparison(outcome, verdict, named, form, full=full)
     if verdict.exit_code:
         raise typer.Exit(verdict.exit_code)
+
+
+def _form_meant(form: str | None, *, as_json: bool, as_csv: bool) -> str | None:
+    """What was asked for; ``None`` is the screen. Raises InvalidInput."""
+    forms = [*(["json"] if as_json else []), *(["csv"] if as_csv else []), *([form] if form else [])]
+    if form is not None and form not in CI:
+        raise InvalidInput(f"--format {form!r}: must be one of {', '.join(CI)}")
+    if len(forms) > 1:
+        raise InvalidInput("--json, --csv and --format: choose one")
+    return forms[0] if forms else None
 
 
 def checked_choices(option: str, words: Iterable[str] | None, choices: Iterable[str]) -> tuple[str, ...]:
@@ -175,6 +200,29 @@ def _print_kind_comparison(comparison: KindComparison, *, as_json: bool, as_csv:
         print_rich(comparison.terminal)
     if not comparison.tested:
         raise typer.Exit(4)
+
+
+def _print_comparison(
+    outcome: Comparison, verdict: Finding, fail_on: Sequence[str], form: str | None, *, full: bool
+) -> None:
+    """As it was asked for: a screen, data, or what a pipeline shows."""
+    if form == "json":
+        print_json(comparison_document(outcome, verdict))
+    elif form == "csv":
+        print_csv(CSV_COLUMNS, comparison_csv_rows(outcome))
+    elif form == "junit":
+        from linewatt.report.comparison import render_junit
+
+        sys.stdout.buffer.write(render_junit(outcome, verdict, fail_on).encode())
+    elif form == "md":
+        from linewatt.report.comparison import render_summary
+
+        sys.stdout.buffer.write(render_summary(outcome, verdict, full).encode())
+    elif full:
+        print_rich(lambda width: show_comparison(outcome, verdict, width))
+    else:
+        screen = first_screen_of_comparison(outcome, verdict)
+        print_rich(lambda width: screen_text(screen, width))
 
 
 def _names(side: str) -> list[str]:
