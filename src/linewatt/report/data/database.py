@@ -58,15 +58,12 @@ def make_table(connection: Any, name: str, columns: Sequence[Column], rows: Sequ
     connection.execute(f"CREATE TABLE {named(name)} ({declared})")
     if not rows:
         return
-    arrays = {f"c{at}": _array(column, values) for at, (column, values) in _by_column(columns, rows)}
+    values = zip(*rows, strict=True)
+    arrays = {f"c{at}": _array(*pair) for at, pair in enumerate(zip(columns, values, strict=True))}
     connection.register("made", arrays)
     read = ", ".join(_read(f"c{at}", column) for at, column in enumerate(columns))
     connection.execute(f"INSERT INTO {named(name)} SELECT {read} FROM made")  # noqa: S608  names of our own
     connection.unregister("made")
-
-
-def _by_column(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> Any:
-    return enumerate(zip(columns, zip(*rows, strict=True), strict=True))
 
 
 def _array(column: Column, values: Sequence[Any]) -> Any:

@@ -55,7 +55,7 @@ def run_query(near: Callable[[bool], Path], text: str, *, limit: int, timeout_s:
     try:
         query = _one_select(connection, text)
         views = _asked(query.query)
-        loaded = _make(connection, near(any(view.make is None for view in views)), views)
+        damaged, soaks = _make(connection, near(any(view.make is None for view in views)), views)
         # a SELECT may still write, WITH x AS (INSERT …), and is refused then
         connection.execute("BEGIN TRANSACTION READ ONLY")
         described, rows = _within(timeout_s, connection, lambda: _rows(connection, query, limit + 1))
@@ -78,8 +78,8 @@ def run_query(near: Callable[[bool], Path], text: str, *, limit: int, timeout_s:
         tuple(str(column[1]) for column in described),
         tuple(rows[:limit]),
         len(rows) > limit,
-        loaded.damaged,
-        0 if all(view.of_soaks for view in views) else loaded.soaks,
+        tuple(damaged),
+        0 if all(view.of_soaks for view in views) else soaks,
     )
 
 
@@ -124,16 +124,8 @@ def _asked(query: str) -> list[View]:
     return [view for name, view in VIEWS.items() if name in words] or list(VIEWS.values())
 
 
-@dataclass(frozen=True, slots=True)
-class _Made:
-    """What was made of the results that can be read."""
-
-    damaged: tuple[Damaged, ...]
-    soaks: int
-
-
-def _make(connection: Any, root: Path, views: Sequence[View]) -> _Made:
-    """Have these views there, and nothing else within reach."""
+def _make(connection: Any, root: Path, views: Sequence[View]) -> tuple[Sequence[Damaged], int]:
+    """Have these views there, and nothing else within reach; results left out, and how many are soaks."""
     table_views = [view for view in views if view.make is not None]
     kinds: list[Cell] = []
     paths: list[Path] = []
@@ -151,7 +143,7 @@ def _make(connection: Any, root: Path, views: Sequence[View]) -> _Made:
     database.close_in(connection, files)
     if samples is not None:
         view_of(connection, samples, files)
-    return _Made(tuple(damaged), kinds.count("soak"))
+    return damaged, kinds.count("soak")
 
 
 _KIND = next(at for at, column in enumerate(VIEWS["results"].columns) if column.name == "kind")
