@@ -5,11 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import TypeAdapter
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -82,14 +80,9 @@ class Listed:
     glance: Glance | None = None
 
 
-@cache
-def _shape() -> TypeAdapter[Listed]:
-    return TypeAdapter(Listed)
-
-
 def kept(path: Path) -> Listed:
     """One line of the list, made once as long as the result stays as it is. Raises StoreError."""
-    return cached_of_result(path, "list", _shape(), lambda: listed(load_result(path)))
+    return cached_of_result(path, "list", Listed, lambda: listed(load_result(path)))
 
 
 def listed(result: Result, view: Digest | None = None) -> Listed:

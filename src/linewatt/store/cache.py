@@ -18,7 +18,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -31,21 +31,27 @@ OLD_S = 90 * 86_400.0
 _MOST_BYTES = 64 << 20
 
 
-def cached_of_result(result: Path, kind: str, shape: TypeAdapter[T], make: Callable[[], T]) -> T:
+def cached_of_result(result: Path, kind: str, shape: type[T], make: Callable[[], T]) -> T:
     """What is kept of a result under the name ``kind``, or is made of it now and kept from then on."""
     # the parent without links: of the result itself it is known that it is none
     state, file = state_of_result(result), _file(f"{_resolved(result.parent)}/{result.name}\0{kind}")
     if state is None or file is None:
         return make()
+    adapter: TypeAdapter[T] = _adapter(cast(Any, shape))  # a type, which mypy takes for unhashable
     head = f"{kind} {_program()} {state}"
     stored = _read(file, head)
     if stored is not None:
         with suppress(ValidationError):
-            return shape.validate_json(stored)
+            return adapter.validate_json(stored)
     value = make()
     if state_of_result(result) == state:
-        _keep(file, head, shape.dump_json(value))
+        _keep(file, head, adapter.dump_json(value))
     return value
+
+
+@cache
+def _adapter(shape: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(shape)
 
 
 def cached_bytes(name: str, version: str, make: Callable[[], bytes]) -> bytes:

@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from pydantic import TypeAdapter
 from tests.unit.conftest import Run
 from tests.unit.store.test_store import MANIFEST, SERIES, TRIAL
 
@@ -211,9 +210,8 @@ def test_no_link_is_followed(root: Path, loaded: Look) -> None:
 
 def test_results_and_what_is_made_of_them_are_kept_apart(tmp_path: Path, root: Path) -> None:
     other = shutil.copytree(root, tmp_path / "other")
-    number = TypeAdapter(int)
     first, same = (sorted(place.iterdir())[0] for place in (root, other))
     for place, kind, made in ((first, "list", 1), (same, "list", 2), (first, "cases", 3)):
-        assert cache.cached_of_result(place, kind, number, partial(int, made)) == made
+        assert cache.cached_of_result(place, kind, int, partial(int, made)) == made
     for place, kind, made in ((first, "list", 1), (same, "list", 2), (first, "cases", 3)):
-        assert cache.cached_of_result(place, kind, number, lambda: 0) == made
+        assert cache.cached_of_result(place, kind, int, lambda: 0) == made

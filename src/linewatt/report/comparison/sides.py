@@ -5,10 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
-
-from pydantic import TypeAdapter
 
 from linewatt.analysis.comparison import CaseRuns, Side, digest_of_side, runs_by_case
 from linewatt.errors import StoreError
@@ -45,11 +42,6 @@ class Kept:
         )
 
 
-@cache
-def _shape() -> TypeAdapter[Kept]:
-    return TypeAdapter(Kept)
-
-
 def kept_side(path: Path) -> Kept:
     """Of a stored result. Raises StoreError naming the damaged file."""
 
@@ -66,7 +58,7 @@ def kept_side(path: Path) -> Kept:
             result.created_s, "" if kind is None else kind.name, cases, *searches_and_knees, environment
         )
 
-    return cached_of_result(path, "cases", _shape(), made)
+    return cached_of_result(path, "cases", Kept, made)
 
 
 def _searched(result: Result) -> Iterator[str]:

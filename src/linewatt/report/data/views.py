@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any
-
-from pydantic import TypeAdapter
 
 from linewatt.report.data.case_columns import RESULT, case_columns, rows_of_cases
 from linewatt.report.data.column import Cell, Column, cells
@@ -74,12 +72,8 @@ class View:
 
     def kept(self, source: Source) -> Rows:
         """The same, made once and kept for the next time. Raises StoreError."""
-        return cached_of_result(source.path, f"sql-{self.name}", _shape(), lambda: self.rows(source))
-
-
-@cache
-def _shape() -> TypeAdapter[Rows]:
-    return TypeAdapter(list[list[Any]])  # whose values are those of JSON: a union takes much longer
+        values_of_json = list[list[Any]]  # a union takes much longer
+        return cached_of_result(source.path, f"sql-{self.name}", values_of_json, lambda: self.rows(source))
 
 
 def _findings(source: Source) -> Iterable[Mapping[str, Any]]:
