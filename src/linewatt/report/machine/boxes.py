@@ -22,7 +22,6 @@ LARGE_CPUS = 32
 """a machine with more has its free cores drawn together"""
 TOGETHER = 4
 """that many free neighbours at least become one cell"""
-_Item = TypeVar("_Item")
 _Key = TypeVar("_Key", bound=Hashable)
 
 
@@ -153,11 +152,10 @@ def _caches(cpus: Sequence[Cpu], marks: _Marks, large: bool) -> tuple[CacheBox, 
     """The cache groups of a node; on a large machine, neighbours that are free and alike are one box."""
     groups = _grouped(cpus, lambda cpu: (cpu.package, cpu.llc))
     several = len({cpu.package for cpu in cpus}) > 1
-    if not large:
-        return tuple(_cache([key], group_cpus, marks, several, large) for key, group_cpus in groups)
     boxes = []
-    for state, run in _runs(groups, lambda group: _free_state(_cores(group[1]), marks)):
-        if state is not None and len(run) > 1:
+    for state, neighbours in groupby(groups, lambda group: _free_state(_cores(group[1]), marks)):
+        run = list(neighbours)
+        if large and state is not None and len(run) > 1:
             cpus_of_all = [cpu for _, group_cpus in run for cpu in group_cpus]
             boxes.append(_cache([key for key, _ in run], cpus_of_all, marks, several, large))
         else:
@@ -180,7 +178,8 @@ def _cache(
 
 
 def _core_boxes(cores: Sequence[Sequence[Cpu]], marks: _Marks, large: bool) -> Iterator[CoreBox]:
-    for state, run in _runs(cores, lambda core: _free_state([core], marks)):
+    for state, neighbours in groupby(cores, lambda core: _free_state([core], marks)):
+        run = list(neighbours)
         if large and state is not None and len(run) >= TOGETHER:
             cpus = [cpu for core in run for cpu in core]
             shown = marks.of(cpus[0])
@@ -213,11 +212,6 @@ def _grouped(cpus: Iterable[Cpu], key: Callable[[Cpu], _Key]) -> list[tuple[_Key
     for cpu in sorted(cpus, key=lambda cpu: cpu.id):
         groups.setdefault(key(cpu), []).append(cpu)
     return list(groups.items())
-
-
-def _runs(items: Sequence[_Item], state: Callable[[_Item], _Key]) -> list[tuple[_Key, list[_Item]]]:
-    """Neighbours of the same state together."""
-    return [(key, list(run)) for key, run in groupby(items, state)]
 
 
 def _offline(cpus: Sequence[int]) -> tuple[CpuCell, ...]:
