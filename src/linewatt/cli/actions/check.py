@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -25,6 +26,7 @@ from linewatt.engine.readiness import (
     worst_status,
 )
 from linewatt.hosts.journal import state_dir
+from linewatt.report import plural
 
 SCHEMA_VERSION = 1
 WIDTH = 80
@@ -73,14 +75,13 @@ def ready(checks: Sequence[Check]) -> bool:
 
 def document(campaign: Campaign, checks: Sequence[Check], applied: Fixes) -> dict[str, Any]:
     """The whole as JSON; a ``fix`` is what ``--fix`` would do."""
+    counts: Counter[str] = Counter(check.status for check in checks)
     rows = [{**asdict(check), "fix": None if check.fix is None else asdict(check.fix)} for check in checks]
     return {
         "schema_version": SCHEMA_VERSION,
         "campaign": campaign.name,
         "ready": ready(checks),
-        "counts": {
-            status: sum(check.status == status for check in checks) for status in MARKS if status is not None
-        },
+        "counts": {status: counts[status] for status in MARKS if status is not None},
         "checks": rows,
         "fixed": [asdict(fixed_setting) for fixed_setting in applied.changes],
         "journal": applied.journal,
@@ -159,14 +160,10 @@ def _wrapped(text: str, indent: str) -> list[str]:
 
 
 def _summary(campaign: Campaign, checks: Sequence[Check]) -> str:
-    counts = {
-        status: sum(check.status == status for check in checks) for status in ("fail", "warn", "unknown")
-    }
-    words = [
-        f"{count} {what}{'' if count == 1 or what == 'not known' else 's'}"
-        for count, what in zip(counts.values(), ("failure", "warning", "not known"), strict=True)
-        if count
-    ]
+    counts: Counter[str] = Counter(check.status for check in checks)
+    nouns = (("fail", "failure"), ("warn", "warning"))
+    words = [plural(counts[status], noun) for status, noun in nouns if counts[status]]
+    words += [f"{counts['unknown']} not known"] if counts["unknown"] else []
     verdict = "ready" if ready(checks) else "not ready"
     more = f": {', '.join(words)}" if words else ""
     return f"{campaign.name}: {verdict}{more} on {len(campaign.hosts)} hosts"
