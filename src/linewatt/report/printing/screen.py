@@ -127,17 +127,13 @@ def page_lists(blocks: Iterable[Block], rest_place: str = BELOW) -> tuple[Lines,
         Lines(
             f"{block.title} {block.of}".strip() + (f": {block.remark}" if block.remark else ""),
             (
-                *map(_note, _on_page(block)),
+                *(_note(entry) for entry in block.entries[:MOST_ON_PAGE] if not entry[0].drawn),
                 *_more_on_page(block, rest_place),
             ),
         )
         for block in blocks
         if not block.grid and (block.entries or block.remark)
     )
-
-
-def _on_page(block: Block) -> list[Entry]:
-    return [entry for entry in block.entries[:MOST_ON_PAGE] if not entry[0].drawn]
 
 
 def _note(entry: Entry) -> Note:
@@ -171,7 +167,10 @@ def fitted(screen: Screen, width: int) -> list[tuple[str, str]]:
     What must stand is there in few words; then whatever there is room for is added, what matters most first.
     """
     blocks = [_Fitting(block) for block in screen.blocks]
-    head, tail = list(_head(screen, width)), list(_tail(screen, width))
+    caveats = [Line("!", prose=caveat, style="yellow") for caveat in screen.caveats]
+    head = _lines([Line(screen.title, screen.facts, style="bold")], width, "", between=" · ")
+    head += _lines(caveats, width, "", between=" ")
+    tail = _lines([Line("MORE", screen.more)], width, "")
 
     def body() -> list[tuple[str, str]]:
         return [line for block in blocks for line in block.lines(screen.full, width)]
@@ -289,17 +288,6 @@ def _middle(fitting: _Fitting, at: int) -> tuple[_Fitting, list[int]]:
 
 def _more(count: int, noun: str) -> str:
     return f"{count} more {noun if count == 1 or noun.endswith('s') else f'{noun}s'}"
-
-
-def _head(screen: Screen, width: int) -> Iterator[tuple[str, str]]:
-    yield from _lines([Line(screen.title, screen.facts, style="bold")], width, "", between=" · ")
-    yield from _lines(
-        [Line("!", prose=caveat, style="yellow") for caveat in screen.caveats], width, "", between=" "
-    )
-
-
-def _tail(screen: Screen, width: int) -> Iterator[tuple[str, str]]:
-    yield from _lines([Line("MORE", screen.more)], width, "")
 
 
 def _lines(lines: Sequence[Line], width: int, indent: str, between: str = _GAP) -> list[tuple[str, str]]:
