@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from linewatt.analysis.cases import detail_blocks
 from linewatt.cli.output import print_csv, print_json, print_rich, put, results_near
@@ -130,7 +129,7 @@ def _show_first(result: Result) -> None:
     else:
         screen = first_screen_of_trials(digest_of(result))
     if screen is None:
-        _show(result, as_json=False, as_csv=False, trials=False, effects=False, detail=False)
+        _print(result, trials=False, detail=False)
     else:
         print_rich(lambda width: screen_text(screen, width))
 
@@ -138,7 +137,9 @@ def _show_first(result: Result) -> None:
 def _show(result: Result, *, as_json: bool, as_csv: bool, trials: bool, effects: bool, detail: bool) -> None:
     _refuse(result, trials=trials, effects=effects, detail=detail)
     if as_json:
-        print_json(document_of_result(result, trials=trials) | _detail(result, detail=detail))
+        shown = document_of_result(result, trials=trials)
+        more = {"detail": detail_documents(detail_blocks(result.trials))} if detail else {}
+        print_json(shown | more)
     elif effects:
         print_csv(EFFECT_COLUMNS, effect_rows(result))
     elif as_csv:
@@ -166,11 +167,3 @@ def _print(result: Result, *, trials: bool, detail: bool) -> None:
 
         view = digest_of(result)
         print_rich(lambda width: show_trials(view, width=width, trials=trials, detail=detail))
-
-
-def _detail(result: Result, *, detail: bool) -> dict[str, Any]:
-    """What ``--detail`` adds to the document."""
-    if not detail:
-        return {}
-
-    return {"detail": detail_documents(detail_blocks(result.trials))}
