@@ -40,9 +40,8 @@ class Line:
     @property
     def words(self) -> str:
         """The verdict, marked unless its watts were measured."""
-        return _marked(
-            self.row.verdict.words, provenance_mark(self.row.provenance) if self.row.verdict.change else None
-        )
+        mark = provenance_mark(self.row.provenance) if self.row.verdict.change else None
+        return " ".join(filter(None, (self.row.verdict.words, mark)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +193,6 @@ def _over_pairs(comparison: Comparison, row: Row, *, with_test: bool) -> str:
 def unit_of_response(response: Response, means: Sequence[float]) -> Unit:
     """The unit in which means of a response are shown, one for all."""
     return response.units[0] if max(means, default=0.0) >= BPS_PER_GBPS else response.units[-1]
-
-
-def _marked(text: str, sure: str | None) -> str:
-    return f"{text} {sure}" if sure else text
 
 
 def mean_cell(value: Estimate | None, unit: Unit, sure: str | None = None) -> Cell:
