@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
-from linewatt import units
 from linewatt.analysis.cases import CaseSummary
 from linewatt.analysis.comparison import Verdict, signed_change, unit_of_change
 from linewatt.analysis.metrics import (
@@ -125,7 +124,7 @@ def is_exported(metric: CaseMetric, summary: CaseSummary) -> bool:
 def cell_of(value: Value, unit: Unit, trials_done: int, reason: str, mark: str | None = None) -> Cell:
     """Text of a value in ``unit``; ``reason`` is why there is none."""
     if value is None:
-        return Cell(units.MISSING, reason=reason)
+        return Cell(MISSING, reason=reason)
     if not isinstance(value, Estimate):
         return Cell(unit.text(unit.from_si(value)), mark=mark, si=value)
     text = unit.text(unit.from_si(value.mean))
@@ -169,8 +168,7 @@ def power_cell(metric: PowerMetric, power: EndPower, unit: Unit, trials_done: in
     cell = cell_of(power.values.get(metric.name), unit, trials_done, reason, sure)
     bound = power.values.get(metric.bound)
     if bound is not None and not cell.missing:
-        decimals = len(cell.text.partition(".")[2])
-        cell = replace(cell, text=f"{cell.text} ± {unit.from_si(bound.mean):,.{decimals}f}")
+        cell = replace(cell, text=f"{cell.text} ± {_like(cell.text, unit.from_si(bound.mean))}")
     return replace(cell, sd=cell.sd if metric.spread else None, si=None)  # JSON has other units
 
 
