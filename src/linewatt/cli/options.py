@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -13,8 +14,6 @@ from linewatt.errors import InvalidInput
 
 def _ids(begun: str) -> list[str]:
     """Ids of stored results, the newest first, for a shell to complete."""
-    import os
-
     root = Path(os.environ.get("LINEWATT_RESULTS") or "results")
     ids = sorted((path.parent.name for path in root.glob("*/manifest.json")), reverse=True)
     named = [f"baseline:{name}" for name in baseline_names("")]
@@ -23,8 +22,6 @@ def _ids(begun: str) -> list[str]:
 
 def baseline_names(begun: str) -> list[str]:
     """Names of baselines, for a shell to complete."""
-    import os
-
     root = Path(os.environ.get("LINEWATT_RESULTS") or "results")
     return sorted(path.stem for path in root.glob("baselines/*.json") if path.stem.startswith(begun))
 
