@@ -31,12 +31,9 @@ def markdown_first_screen(result: Result) -> str | None:
 
 def render_markdown(result: Result) -> str:
     """All of it."""
-    return markdown.document([*_parts(result), *_campaign(result)])
-
-
-def _parts(result: Result) -> Iterator[str]:
     kind = result_kind(result.manifest)
-    return _of_trials(digest_of(result)) if kind is None else kind.markdown(result)
+    parts = _of_trials(digest_of(result)) if kind is None else kind.markdown(result)
+    return markdown.document([*parts, *_campaign(result)])
 
 
 def _of_trials(view: Digest) -> Iterator[str]:
