@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from linewatt.analysis import comparison as sides
@@ -16,8 +16,6 @@ from linewatt.analysis.comparison import (
     Row,
     RunKind,
     known_properties,
-    match_tasks,
-    match_two,
 )
 from linewatt.errors import InvalidInput
 from linewatt.model import Case, Provenance
@@ -89,27 +87,19 @@ def compare(
     change must be beyond, ``metrics`` and ``allow`` are as for ``linewatt compare``. Two soaks are one run
     each, so that there is no verdict on them. Raises InvalidInput, StoreError.
     """
-    from linewatt.report.comparison import kept_side, lab_words, side_of
+    from linewatt.report.comparison import compare_stored, compare_tasks, kept_side, lab_words
 
     run_kind = _run_kind(a, b)
     metric_names = tuple(metrics) or tuple(METRICS_OF_ROWS)
     _known("metrics", metric_names, METRICS_OF_ROWS)
     _known("allow", allowed := tuple(allow), run_kind.codes if run_kind else ALLOWED_CODES)
     with reading_results(a.path, b.path):
-        first_side, second_side = (
-            replace(side_of(result.path, kept_side(result.path)), name=name)
-            for name, result in (("A", a), ("B", b))
-        )
+        loaded = [[(result.path, kept_side(result.path))] for result in (a, b)]
         if by is not None:
-            _known("by", (by,), known_properties((*first_side.cases, *second_side.cases)))
-        matching = (
-            match_tasks(first_side, second_side, allowed)
-            if run_kind
-            else match_two(first_side, second_side, by)
-        )
-        comparison = sides.compare_sides(
-            first_side, second_side, matching, Options(by, factor, metric_names, allowed)
-        )
+            cases = (runs.case for ((_, kept),) in loaded for runs in kept.cases)
+            _known("by", (by,), known_properties(cases))
+        options = Options(by, factor, metric_names, allowed)
+        comparison = compare_tasks(loaded, options) if run_kind else compare_stored(loaded, options)
         return Comparison(tuple(map(_verdict, comparison.rows)), tuple(lab_words(comparison)), comparison)
 
 

@@ -17,6 +17,7 @@ from .sides import kept_side as kept_side
 from .sides import side_of as side_of
 from .sides import with_surroundings as with_surroundings
 from .stored_comparison import compare_stored as compare_stored
+from .stored_comparison import compare_tasks as compare_tasks
 from .stored_comparison import compared_by_kind as compared_by_kind
 from .stored_comparison import match_stored as match_stored
 from .stored_comparison import run_kind_of as run_kind_of

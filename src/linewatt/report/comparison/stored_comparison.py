@@ -86,12 +86,13 @@ def compare_stored(loaded: Loaded, options: Options, base: str | tuple[str, str]
     Raises InvalidInput for what cannot be compared.
     """
     if run_kind_of(loaded, options.by):
-        return _of_tasks(loaded, options)
+        return compare_tasks(loaded, options)
     a, b, matching = match_stored(loaded, options.by, base)
     return compare_sides(a, b, matching, options)
 
 
-def _of_tasks(loaded: Loaded, options: Options) -> Comparison:
+def compare_tasks(loaded: Loaded, options: Options) -> Comparison:
+    """Two sides of results that are one run each. Raises StoreError."""
     sides = []
     for name, results in zip(("A", "B"), loaded, strict=True):
         first, *others = (side_of(*path_and_kept) for path_and_kept in results)
