@@ -67,7 +67,7 @@ def compare_results(  # noqa: PLR0913  one parameter an option
 
     target = None if output is None else checked_target(output)
     matters = None if factor is None else parse_factor(factor)
-    metrics = _metrics(metric)
+    metrics = checked_choices("--metric", metric, METRICS_OF_ROWS) or tuple(METRICS_OF_ROWS)
     result_words, hosts = _hosts_meant(result_words, by, base)
     by = by if hosts is None else HOST
     named = _fail_on(fail_on, metrics, two=len(result_words) == 2)
@@ -116,10 +116,6 @@ def checked_choices(option: str, words: Iterable[str] | None, choices: Iterable[
         if word not in names:
             raise InvalidInput(f"{option} {word!r}: must be one of {', '.join(names)}")
     return chosen_words
-
-
-def _metrics(words: list[str] | None) -> tuple[str, ...]:
-    return checked_choices("--metric", words, METRICS_OF_ROWS) or tuple(METRICS_OF_ROWS)
 
 
 def _fail_on(words: list[str] | None, metrics: Sequence[str], *, two: bool) -> tuple[str, ...]:
