@@ -11,7 +11,7 @@ from linewatt.features.soak.flags import flags
 from linewatt.features.soak.ledger_tables import event_line, interval_table, ledger_table, part_lines
 from linewatt.features.soak.page import summary_tables
 from linewatt.report import text_lines
-from linewatt.report.machine import environment_groups, environment_section
+from linewatt.report.machine import environment_section
 from linewatt.report.printing import markdown_lines, markdown_section, markdown_table, markdown_top
 
 
@@ -23,5 +23,4 @@ def markdown_of_soak(soak: Soak) -> Iterator[str]:
     findings = (f"{flag.where} [{flag.code}]: {flag.evidence}; do: {flag.advice}" for flag in flags(soak))
     yield from markdown_lines(text_lines("Flags", findings), 2)
     yield from markdown_lines(text_lines("Events", (*part_lines(soak), *map(event_line, soak.events))), 2)
-    hosts = environment_groups(soak.hosts, connections=soak.result.connections)
-    yield from markdown_section(environment_section(hosts, soak.hosts))
+    yield from markdown_section(environment_section(soak.hosts, None, soak.result.connections))

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 
 from .connections import connection_lines as connection_lines
-from .environment import environment_groups as environment_groups
 from .environment import environment_section as environment_section

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -187,8 +187,11 @@ def fact_text(value: Any) -> str | None:
     return str(value)
 
 
-def environment_section(groups: Sequence[FactGroup], hosts: Mapping[str, Host]) -> Section:
+def environment_section(
+    hosts: Mapping[str, Host], idle: Idle | None, connections: Mapping[str, Connection]
+) -> Section:
     """What is on record of the hosts: what differs between them, then everything, folded for several."""
+    groups = environment_groups(hosts, idle, connections)
     heads = tuple(
         Head(name, kind="text", provenance="lab" if host.lab else "") for name, host in hosts.items()
     )

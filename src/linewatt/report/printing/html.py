@@ -21,7 +21,7 @@ from linewatt.errors import StoreError
 from linewatt.records import Host
 from linewatt.report.campaign_text import campaign_text, campaign_title
 from linewatt.report.glossary import GLOSSARY, LEVEL_GLOSSARY, POWER_GLOSSARY, interval_entry
-from linewatt.report.machine.environment import environment_groups, environment_section
+from linewatt.report.machine.environment import environment_section
 from linewatt.report.machine.map import machine_maps
 from linewatt.report.printing.page_rows import marks_html, rows_html
 from linewatt.report.printing.saving import save_figure, save_table
@@ -96,9 +96,7 @@ def html_page(
             version=__version__,
             created=format_time_utc(manifest.created_s),
             lab=any(host.lab for host in hosts.values()),
-            environment=environment_section(
-                environment_groups(hosts, values.pop("idle", None), result.connections), hosts
-            ),
+            environment=environment_section(hosts, values.pop("idle", None), result.connections),
             **values,
         )
     )

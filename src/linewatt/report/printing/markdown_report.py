@@ -9,7 +9,7 @@ from itertools import chain
 from linewatt import __version__
 from linewatt.report.campaign_text import campaign_text, campaign_title
 from linewatt.report.kinds import result_kind
-from linewatt.report.machine.environment import environment_groups, environment_section
+from linewatt.report.machine.environment import environment_section
 from linewatt.report.printing import markdown
 from linewatt.report.printing.screen import Screen
 from linewatt.report.section import text_lines
@@ -48,8 +48,8 @@ def _of_trials(view: Digest) -> Iterator[str]:
             for trial in view.failed
         )
         yield from markdown.markdown_lines(text_lines("Failed trials", why), 2)
-    fact_groups = environment_groups(view.hosts, view.result.idle_before, view.result.connections)
-    yield from markdown.markdown_section(environment_section(fact_groups, view.hosts))
+    environment = environment_section(view.hosts, view.result.idle_before, view.result.connections)
+    yield from markdown.markdown_section(environment)
     yield from markdown.markdown_section(trials)
 
 
