@@ -18,9 +18,9 @@ def bytes_text(value: float | None, digits: int = 4) -> str:
     return f"{value:,.0f} B"
 
 
-def bits_text(value: float, digits: int = 4) -> str:
+def bits_text(value: float) -> str:
     """``1.058 Pbit``."""
-    return bytes_text(value, digits)[:-1] + "bit"
+    return bytes_text(value)[:-1] + "bit"
 
 
 def number_text(value: float | None) -> str:

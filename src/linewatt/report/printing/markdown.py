@@ -113,16 +113,14 @@ def markdown_lines(line_list: Lines, level: int = 3) -> Iterator[str]:
         yield from notes(line_list.notes)
 
 
-def markdown_section(page_section: Section, level: int = 2) -> Iterator[str]:
+def markdown_section(page_section: Section) -> Iterator[str]:
     """A section: what of it is words and numbers; figures are on the page."""
     if not (page_section.tables or page_section.intro or any(note.notes for note in page_section.notes)):
         return
-    yield from (f"{'#' * level} {plain(page_section.title)}", "")
+    yield from (f"## {plain(page_section.title)}", "")
     yield from chain.from_iterable((plain(paragraph), "") for paragraph in page_section.intro)
-    yield from chain.from_iterable(
-        markdown_table(section_table, level + 1) for section_table in page_section.tables
-    )
-    yield from chain.from_iterable(markdown_lines(note, level + 1) for note in page_section.notes)
+    yield from chain.from_iterable(map(markdown_table, page_section.tables))
+    yield from chain.from_iterable(map(markdown_lines, page_section.notes))
 
 
 def screen(first_screen: Screen, level: int = 2, rest_place: str = BELOW) -> Iterator[str]:
