@@ -86,12 +86,10 @@ def _host_maps(view: Digest, host: str) -> Iterator[MachineMap]:
         return
     machine = _Machine(spec, topology, _nic(spec, topology))
     drawn, others = split(placements(view, host))
-    if not drawn:
-        yield _map(view, host, machine, None)
-        return
-    for placed in drawn[:-1]:
+    *before, last = drawn or (None,)
+    for placed in before:
         yield _map(view, host, machine, placed)
-    yield _map(view, host, machine, drawn[-1], drawn, others)
+    yield _map(view, host, machine, last, drawn, others)
 
 
 def topology_of(facts: Facts, nic: str) -> Topology | None:
