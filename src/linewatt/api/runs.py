@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from os import PathLike
@@ -22,7 +21,6 @@ from linewatt.model import Case
 from linewatt.tuning import Change
 
 File = str | PathLike[str]
-_SEED_BITS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,7 @@ def plan(campaign: Campaign) -> Plan:
         raise InvalidInput(
             f"{campaign.path}: is {kind.noun}, which has no cases; linewatt plan says what it would do"
         )
-    planned = planning.plan_campaign(checked, _seed(checked), sites_of_files(checked))
+    planned = planning.plan_campaign(checked, planning.seed_of_campaign(checked), sites_of_files(checked))
     trials = sum(1 for _ in planned.trials)
     return Plan(planned.cases, trials, planned.duration_s, planned.changes, planned.notes, checked, planned)
 
@@ -182,10 +180,5 @@ async def _run(checked: Checked, results: Path, heard: OnEvent, *, wait: bool) -
         return Path((await kind.plan(checked).run(places, heard, waits=wait).start()).path)
     from linewatt.engine import CampaignRun
 
-    planned = planning.plan_campaign(checked, _seed(checked))
+    planned = planning.plan_campaign(checked, planning.seed_of_campaign(checked))
     return Path((await CampaignRun(checked, planned, places, heard, waits=wait).start()).path)
-
-
-def _seed(checked: Checked) -> int:
-    """Of the order of trials, where it is random and the file names none."""
-    return random.SystemRandom().getrandbits(_SEED_BITS) if checked.seed is None else checked.seed

@@ -187,6 +187,11 @@ class Plan:
         return (trial for round_ in self.rounds for trial in round_.trials)
 
 
+def seed_of_campaign(campaign: Campaign) -> int:
+    """Of the order of trials, where it is random: what the file names, else another each time."""
+    return random.SystemRandom().getrandbits(32) if campaign.seed is None else campaign.seed
+
+
 def plan_campaign(campaign: Campaign, seed: int, sites: Mapping[str, Site] | None = None) -> Plan:
     """The plan of a campaign. ``seed`` orders the cases when ``order`` is random and is not used otherwise.
 

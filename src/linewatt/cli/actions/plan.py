@@ -22,6 +22,7 @@ from linewatt.campaign.planning import (
     plan_as_dict,
     plan_campaign,
     programs_of_campaign,
+    seed_of_campaign,
 )
 from linewatt.campaign.reading import load_campaign, sites_of_files
 from linewatt.cli.output import print_json, put
@@ -33,21 +34,16 @@ from linewatt.report import plural
 from linewatt.tuning import Change
 from linewatt.units import format_rate, format_seconds
 
-SEED_LIMIT = 2**32
-
 
 def print_plan(*, file: Path, hosts: Path | None, results: Path, as_json: bool, trials: bool) -> None:
     """Print what a campaign would do; touches no host."""
-    import secrets
-
     from linewatt.campaign.planning import plan_document_of
 
     campaign = resolve_campaign(load_campaign(file, hosts), results)
     if kind := plan_kind(campaign):
         _print_kind_plan(campaign, kind.plan(campaign, sites_of_files(campaign)), as_json)
         return
-    seed = secrets.randbelow(SEED_LIMIT) if campaign.seed is None else campaign.seed
-    planned = plan_campaign(campaign, seed, sites_of_files(campaign))
+    planned = plan_campaign(campaign, seed_of_campaign(campaign), sites_of_files(campaign))
     if as_json:
         print_json(plan_document_of(campaign, plan_as_dict(planned)))
         return

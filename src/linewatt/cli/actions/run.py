@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
 from linewatt.campaign import resolve_campaign
-from linewatt.campaign.planning import plan_campaign, refuse_listed
+from linewatt.campaign.planning import plan_campaign, refuse_listed, seed_of_campaign
 from linewatt.campaign.reading import load_campaign
 from linewatt.cli.execution import can_be_stored, execute, finish, run_kind
 from linewatt.engine import plan_kind
@@ -24,7 +23,5 @@ def run_campaign(
     if kind := plan_kind(campaign):
         run_kind(campaign, kind.plan(campaign), None, results, as_json, wait=wait)
         return
-    seed = random.SystemRandom().getrandbits(32) if campaign.seed is None else campaign.seed
-    finish(
-        *execute(campaign, plan_campaign(campaign, seed), None, results, as_json, wait=wait), results, as_json
-    )
+    planned = plan_campaign(campaign, seed_of_campaign(campaign))
+    finish(*execute(campaign, planned, None, results, as_json, wait=wait), results, as_json)
