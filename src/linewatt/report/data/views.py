@@ -83,18 +83,6 @@ def _findings(source: Source) -> Iterable[Mapping[str, Any]]:
     return () if findings is None else rows_of_findings(result.id, findings)
 
 
-def _cases(source: Source) -> Iterable[Mapping[str, Any]]:
-    return () if _without_trials(source.result) else rows_of_cases(source.digest)
-
-
-def _trials(source: Source) -> Iterable[Mapping[str, Any]]:
-    return () if _without_trials(source.result) else rows_of_trials(source.result)
-
-
-def _without_trials(result: Result) -> bool:
-    return result_kind(result.manifest) is not None
-
-
 def _sample_columns() -> tuple[Column, ...]:
     return (
         RESULT,
@@ -131,14 +119,14 @@ _EVERY = (
         "A row a case, means over its trials: the columns of `show --csv`. Steps of a searched rate are no "
         "cases; `trials` has them.",
         case_columns,
-        _cases,
+        lambda source: rows_of_cases(source.digest),
     ),
     View(
         "trials",
         "A row a trial: the columns of `show --csv --trials`. Behind that of a group stands one for each "
         "of its pairs.",
         trial_columns,
-        _trials,
+        lambda source: rows_of_trials(source.result),
     ),
     View(
         "ends",
