@@ -32,8 +32,8 @@ class Declared:
     of: str
     """the command, or the file of a result"""
     meaning: str
-    number: int
     body: Callable[[], Schema]
+    number: int = 1
 
     @property
     def document(self) -> Schema:
@@ -111,16 +111,14 @@ def _stored_source(definitions: dict[str, Schema]) -> Schema:
 
 
 def _beside_trials(kind: str, of: str, meaning: str) -> Declared:
-    return Declared(kind.lower(), of, meaning, 1, partial(_stored, kind))
+    return Declared(kind.lower(), of, meaning, partial(_stored, kind))
 
 
 def _of_features() -> Iterator[Declared]:
     for item in installed_features():
         for document in item.feature.documents:
-            what = f"schema {document.name!r}"
-            yield Declared(
-                document.name, document.source, document.meaning, document.version, load(document.path, what)
-            )
+            body = load(document.path, f"schema {document.name!r}")
+            yield Declared(document.name, document.source, document.meaning, body, document.version)
 
 
 SCHEMAS: dict[str, Declared] = {
@@ -130,48 +128,40 @@ SCHEMAS: dict[str, Declared] = {
             "plan",
             "`plan --json`",
             "What a campaign would do.",
-            1,
             _planned,
         ),
         Declared(
             "events",
             "`run --json`, `resume --json`",
             "A line an event: what a run says while it works.",
-            1,
             partial(_beside, "engine.events"),
         ),
         Declared(
             "list",
             "`list --json`",
             "Stored results, each with its answer.",
-            1,
             partial(_beside, "report.listing"),
         ),
         Declared(
             "show",
             "`show --json`",
             "A result of trials, a soak, or a published table.",
-            1,
             _shown,
         ),
         Declared(
             "compare",
             "`compare --json`",
             "Two results, or levels of one; their profiles; two published tables.",
-            1,
             _compared,
         ),
-        Declared("trial", "`trials/*/trial.json`", "One repetition of a case.", 1, _trial),
+        Declared("trial", "`trials/*/trial.json`", "One repetition of a case.", _trial),
         Declared(
             "samples",
             "a row of `trials/*/samples.parquet`",
             "One reading of one channel.",
-            1,
             partial(_beside, "store.samples"),
         ),
-        Declared(
-            "manifest", "`manifest.json`", "What a run knew before anything was measured.", 1, _manifest
-        ),
+        Declared("manifest", "`manifest.json`", "What a run knew before anything was measured.", _manifest),
         _beside_trials("Idle", "`idle.json`, `idle-end.json` …", "An idle window of each host of a setting."),
         _beside_trials("Meters", "`meters.json` …", "What was learned of each meter."),
         _beside_trials("Repeats", "`repeats.json`", "Why each case stopped that stops by itself."),
