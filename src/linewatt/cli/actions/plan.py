@@ -175,11 +175,6 @@ def _port_lines(campaign: Campaign) -> Iterator[str]:
         )
 
 
-def _raised(campaign: Campaign) -> list[str]:
-    """Hosts on which linewatt's own session is to come before the load."""
-    return [name for name, spec in campaign.hosts.items() if spec.raise_session]
-
-
 def _change_lines(campaign: Campaign, shown: Sequence[Change], rounds: Sequence[Round]) -> Iterator[str]:
     """What hosts show throughout, then what varies between rounds: a line for each setting."""
     values: dict[tuple[str, str, str], dict[str, None]] = {}
@@ -188,7 +183,8 @@ def _change_lines(campaign: Campaign, shown: Sequence[Change], rounds: Sequence[
         key = change.host, change.knob, change.target
         values.setdefault(key, {})[change.value] = None
         whys[key] = change.why
-    later, raised = list(_later_lines(campaign)), _raised(campaign)
+    later = list(_later_lines(campaign))
+    raised = [name for name, spec in campaign.hosts.items() if spec.raise_session]
     yield from later
     if not (later or shown or values or raised):
         yield "no change to any host"
