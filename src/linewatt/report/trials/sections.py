@@ -13,7 +13,6 @@ from linewatt.report.charts.figure import Figure, draw_figures
 from linewatt.report.machine.environment import core_words
 from linewatt.report.section import Lines, Section, text_lines
 from linewatt.report.series import plural
-from linewatt.report.table import Note
 from linewatt.report.trials.answer.limits import limit_notes
 from linewatt.report.trials.charts.cases import figures
 from linewatt.report.trials.charts.components import component_figures
@@ -111,7 +110,7 @@ def _scalability(view: Digest, chosen: Selection) -> Section:
         tables.append(replace(table, title=words, folded=words))
     cores = [core_words(view.hosts)] if view.has_efficiency else []
     limits = [
-        Note("remark", note.named, f"{group.title}: {note.lead}")
+        replace(note, lead=f"{group.title}: {note.lead}")
         for group in view.groups
         for note in limit_notes(group)
     ]

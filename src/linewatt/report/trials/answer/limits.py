@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +24,7 @@ from linewatt.json_document import document_of, fill
 from linewatt.model import ENDS, Role
 from linewatt.records import Count
 from linewatt.report.series import Series, TestGroup, instances_text, of_ends, plural
+from linewatt.report.table import Note
 from linewatt.units import first_of, format_percent
 
 MOST_NAMED = 6
@@ -31,39 +33,11 @@ MOST_WITH_EVIDENCE = 2
 """cases that a line gives the evidence of, each"""
 
 
-@dataclass(frozen=True, slots=True)
-class LimitNote:
-    """One limit and the cases that have it: each by its name among those of its test, with the evidence."""
+def limit_notes(group: TestGroup) -> tuple[Note, ...]:
+    """The limits of a test's cases, those most cases have first; those not found last.
 
-    lead: str
-    """``Limited by the line rate``, ``No limit found``"""
-    found: bool
-    """whether anything was found that limits them"""
-    cases: tuple[tuple[str, str], ...]
-
-    @property
-    def more(self) -> int:
-        """How many cases :attr:`named` leaves out."""
-        return max(0, len(self.cases) - MOST_NAMED)
-
-    @property
-    def named(self) -> str:
-        """The first cases as one line of text; of more than two, the first one has its evidence."""
-        several = len(self.cases) > MOST_WITH_EVIDENCE
-        shown = [
-            f"{name}{f' ({evidence})' if evidence and (at == 0 or not several) else ''}"
-            for at, (name, evidence) in enumerate(self.cases[:MOST_NAMED])
-        ]
-        return "; ".join(shown) + (f"; and {plural(self.more, 'more case')}" if self.more else "")
-
-    @property
-    def sentence(self) -> str:
-        """The whole as one line of text."""
-        return f"{self.lead}: {self.named}"
-
-
-def limit_notes(group: TestGroup) -> tuple[LimitNote, ...]:
-    """The limits of a test's cases, those most cases have first; those not found last."""
+    A limit is the lead of its line, which names the cases that have it, with the evidence.
+    """
     cases_by_limit: dict[tuple[str, bool], list[tuple[str, str]]] = {}
     for series in group.series:
         for summary in series.summaries:
@@ -71,8 +45,24 @@ def limit_notes(group: TestGroup) -> tuple[LimitNote, ...]:
             cases_by_limit.setdefault((limit.lead, limit.found), []).append(
                 (_name(group, series, summary), limit.evidence)
             )
-    notes = [LimitNote(lead, is_found, tuple(cases)) for (lead, is_found), cases in cases_by_limit.items()]
-    return tuple(sorted(notes, key=lambda note: (not note.found, -len(note.cases))))
+
+    def order(limit: tuple[str, bool]) -> tuple[bool, int]:
+        _, is_found = limit
+        return not is_found, -len(cases_by_limit[limit])
+
+    ranked = sorted(cases_by_limit, key=order)
+    return tuple(Note("remark", _named(cases_by_limit[lead, is_found]), lead) for lead, is_found in ranked)
+
+
+def _named(cases: Sequence[tuple[str, str]]) -> str:
+    """The first cases by name, each with its evidence; of more than two only the first one has it."""
+    several = len(cases) > MOST_WITH_EVIDENCE
+    shown = [
+        f"{name}{f' ({evidence})' if evidence and (at == 0 or not several) else ''}"
+        for at, (name, evidence) in enumerate(cases[:MOST_NAMED])
+    ]
+    more = len(cases) - MOST_NAMED
+    return "; ".join(shown) + (f"; and {plural(more, 'more case')}" if more > 0 else "")
 
 
 def _name(group: TestGroup, series: Series, summary: CaseSummary) -> str:
