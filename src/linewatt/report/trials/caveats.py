@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from linewatt.model import ENDS, METHOD
 from linewatt.records import Host
@@ -30,94 +30,86 @@ def progress(view: Digest) -> str:
 
 def caveats(view: Digest) -> tuple[str, ...]:
     """What a reader must know before any number: lab hosts, shared CPUs, an unfinished run, failures."""
-    sentences = []
-    source = view.result.imported_from
-    if source is not None:
-        sentences.append(
-            f"Imported from {source}: linewatt did not measure these figures, and knows of hosts and trials "
-            f"only what {'that table says' if view.result.imported_table else 'its files say'}."
-        )
-    lab = [name for name, host in view.hosts.items() if host.lab]
-    if lab:
-        sentences.append(
-            f"Lab: {_listed(lab)} {'is a simulated host' if len(lab) == 1 else 'are simulated hosts'} on one "
-            "machine. The figures show how the method works, not how fast hardware is."
-        )
-    emulated = [name for name, host in view.hosts.items() if host.emulated]
-    if emulated:
-        sentences.append(f"QEMU without KVM translated every instruction of {_listed(emulated)}.")
-    shared = sharing_hosts(view.hosts)
-    if shared:
-        sentences.append(
-            f"{_listed(shared)} share CPUs: what one uses the other lacks, and the CPU use of each may "
-            "contain work of the other. Do not read CPU and efficiency as those of separate hosts."
-        )
-    sentences += [f"{line}." for line in _of_users(view)]
-    unmeasured = _unmeasured(view, _listed)
-    if unmeasured:
-        sentences.append(f"{unmeasured}: no hardware drew them. Each such figure is marked.")
-    older = [trial for trial in view.result.trials if trial.method < METHOD]
-    if older and source is None:
-        sentences.append(
-            f"Made by an older method: {plural(len(older), 'trial')} of {len(view.result.trials)}. "
-            f"'linewatt rederive {view.result.id}' makes figures and findings again and lists what changes."
-        )
-    if not view.result.complete:
-        then = (
-            "Its hosts go with the command that ran it, so nothing continues it."
-            if view.result.is_passing
-            else f"'linewatt resume {view.result.id}' continues where it stopped."
-        )
-        sentences.append(f"Unfinished: {progress(view)}. {then}")
-    if view.failed:
-        sentences.append(
-            f"{plural(len(view.failed), 'trial')} failed and {'is' if len(view.failed) == 1 else 'are'} "
-            "left out of every number."
-        )
-    return tuple(sentences)
+    return tuple(sentence for sentence, _ in _caveats(view) if sentence)
 
 
 def short_caveats(view: Digest) -> tuple[str, ...]:
     """The same caveats in few words, for the first screen."""
-    phrases = []
+    return tuple(phrase for _, phrase in _caveats(view) if phrase)
+
+
+def _caveats(view: Digest) -> Iterator[tuple[str, str]]:
+    """Each caveat as a sentence and in few words; either is empty where it is told in other ways."""
     result, source = view.result, view.result.imported_from
     if source is not None:
-        phrases.append(f"Imported from {source}: not measured by linewatt")
-    lab = [name for name, host in view.hosts.items() if host.lab]
-    if lab:
-        phrases.append(f"Lab: {hosts_words(lab)} simulated on one machine; no measure of hardware")
-    emulated = [name for name, host in view.hosts.items() if host.emulated]
-    if emulated:
-        phrases.append(f"QEMU without KVM translated every instruction of {hosts_words(emulated)}")
-    shared = sharing_hosts(view.hosts)
-    if shared:
-        phrases.append(f"{hosts_words(shared)} share CPUs: CPU of one may be work of the other")
-    phrases += _of_users(view)
-    if any(summary.case.is_ring for summary in view.summaries):
-        phrases.append(f"Ring: {OF_RING}")
-    unmeasured = _unmeasured(view, hosts_words)
-    if unmeasured:
-        phrases.append(unmeasured)
+        yield (
+            f"Imported from {source}: linewatt did not measure these figures, and knows of hosts and trials "
+            f"only what {'that table says' if result.imported_table else 'its files say'}.",
+            f"Imported from {source}: not measured by linewatt",
+        )
+    yield from _of_hosts(view)
+    yield from _of_figures(view)
     older = sum(trial.method < METHOD for trial in result.trials)
     if older and source is None:
-        count = f"{plural(older, 'trial')} of {len(result.trials)}"
-        phrases.append(f"Made by an older method: {count}. 'linewatt rederive {result.id}' says what changes")
-    if not result.complete:
-        then = (
-            "its hosts go with their command"
-            if result.is_passing
-            else f"'linewatt resume {result.id}' continues it"
+        made = f"Made by an older method: {plural(older, 'trial')} of {len(result.trials)}."
+        rederive = f"'linewatt rederive {result.id}'"
+        yield (
+            f"{made} {rederive} makes figures and findings again and lists what changes.",
+            f"{made} {rederive} says what changes",
         )
-        phrases.append(f"Unfinished: {then}")
-    phrases += repeats_phrases(result)[1:2]
-    return tuple(phrases)
+    if not result.complete and result.is_passing:
+        yield (
+            f"Unfinished: {progress(view)}. Its hosts go with the command that ran it, so nothing continues "
+            "it.",
+            "Unfinished: its hosts go with their command",
+        )
+    elif not result.complete:
+        resume = f"'linewatt resume {result.id}' continues"
+        yield f"Unfinished: {progress(view)}. {resume} where it stopped.", f"Unfinished: {resume} it"
+    if view.failed:
+        yield (
+            f"{plural(len(view.failed), 'trial')} failed and {'is' if len(view.failed) == 1 else 'are'} "
+            "left out of every number.",
+            "",
+        )
+    yield from (("", phrase) for phrase in repeats_phrases(result)[1:2])
 
 
-def _of_users(view: Digest) -> list[str]:
-    """What figures of trials of users are of, whose data goes both ways."""
-    if not any(summary.case.of_users for summary in view.summaries):
-        return []
-    return ["Users: throughput is both ways together; receiver: their server, sender: their client"]
+def _of_hosts(view: Digest) -> Iterator[tuple[str, str]]:
+    """Where hosts are no machines of their own."""
+    lab = [name for name, host in view.hosts.items() if host.lab]
+    if lab:
+        yield (
+            f"Lab: {_listed(lab)} {'is a simulated host' if len(lab) == 1 else 'are simulated hosts'} on one "
+            "machine. The figures show how the method works, not how fast hardware is.",
+            f"Lab: {hosts_words(lab)} simulated on one machine; no measure of hardware",
+        )
+    emulated = [name for name, host in view.hosts.items() if host.emulated]
+    if emulated:
+        translated = "QEMU without KVM translated every instruction of"
+        yield f"{translated} {_listed(emulated)}.", f"{translated} {hosts_words(emulated)}"
+    shared = sharing_hosts(view.hosts)
+    if shared:
+        yield (
+            f"{_listed(shared)} share CPUs: what one uses the other lacks, and the CPU use of each may "
+            "contain work of the other. Do not read CPU and efficiency as those of separate hosts.",
+            f"{hosts_words(shared)} share CPUs: CPU of one may be work of the other",
+        )
+
+
+def _of_figures(view: Digest) -> Iterator[tuple[str, str]]:
+    """How throughput, CPU and watts are to be read."""
+    if any(summary.case.of_users for summary in view.summaries):
+        both_ways = "Users: throughput is both ways together; receiver: their server, sender: their client"
+        yield f"{both_ways}.", both_ways
+    if any(summary.case.is_ring for summary in view.summaries):
+        yield "", f"Ring: {OF_RING}"
+    unmeasured = _unmeasured(view, _listed)
+    if unmeasured:
+        yield (
+            f"{unmeasured}: no hardware drew them. Each such figure is marked.",
+            _unmeasured(view, hosts_words),
+        )
 
 
 def _unmeasured(view: Digest, named: Callable[[Sequence[str]], str]) -> str:
