@@ -11,11 +11,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from linewatt.analysis.metrics import GBPS, MBPS, Unit
 from linewatt.analysis.statistics import Estimate
 from linewatt.model import Case, Role, Trial
-from linewatt.report.series import Series
-from linewatt.units import BPS_PER_GBPS
 
 Row = dict[str, Any]
 Runs = Mapping[Case, Sequence[Trial]]
@@ -32,12 +29,6 @@ def runs_of(trials: Iterable[Trial]) -> Runs:
         if trial.status == "done":
             runs.setdefault(trial.case, []).append(trial)
     return runs
-
-
-def rate_unit(series: Iterable[Series]) -> Unit:
-    """Gbps where the largest mean throughput is at least 1 Gbps, else Mbps."""
-    means = [s.throughput_bps.mean for item in series for s in item.summaries if s.throughput_bps]
-    return GBPS if max(means, default=0.0) >= BPS_PER_GBPS else MBPS
 
 
 def value_rows(

@@ -121,7 +121,7 @@ def rate_of(series: Sequence[Series]) -> Rate:
     if packets and all(of_small_packets(case_series.test) for case_series in series) and None not in packets:
         top = max(value.mean for value in packets if value is not None)
         return Rate(MPPS if top >= 1e6 else KPPS, "packets_per_s", partial(_metric_of, "packets_per_s"))
-    return Rate(data.rate_unit(series), "throughput_bps", _throughput_of)
+    return Rate(METRIC_BY_NAME["throughput_bps"].unit(measured), "throughput_bps", _throughput_of)
 
 
 def _offered_bps(summary: CaseSummary) -> float | None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 
 from linewatt.analysis.cases import CaseSummary, fastest_case, mean_bps
-from linewatt.analysis.metrics import GBPS, MBPS
+from linewatt.analysis.metrics import METRIC_BY_NAME
 from linewatt.loads import SHORT_RATIO
 from linewatt.model import ENDS, Role, Trial
 from linewatt.report.charts import specs
@@ -27,7 +27,7 @@ from linewatt.report.provenance import provenance_words
 from linewatt.report.series import plural
 from linewatt.report.trials.digest import Digest, system_power
 from linewatt.store import Course, Result, read_courses
-from linewatt.units import BPS_PER_GBPS, ghz_from_hz, percent_from_cores
+from linewatt.units import ghz_from_hz, percent_from_cores
 
 MOST_FIGURES = 12
 MOST_TRIALS = 4
@@ -127,8 +127,7 @@ def _source(shown: Sequence[Trial]) -> str:
 
 
 def _tracks(summary: CaseSummary) -> tuple[_Track, ...]:
-    top = summary.throughput_bps.mean if summary.throughput_bps else 0.0
-    unit = GBPS if top >= BPS_PER_GBPS else MBPS
+    unit = METRIC_BY_NAME["throughput_bps"].unit([summary])
     return (
         _Track("Throughput", unit.name, _throughput, unit.from_si, ("receiver",), stepped=True),
         _Track("CPU", "%", _of_host("cpu", "cores"), percent_from_cores, stepped=True),
