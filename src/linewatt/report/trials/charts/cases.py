@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from linewatt.analysis.cases import CaseSummary
 from linewatt.analysis.metrics import KPPS, MBPS_PER_CORE, METRIC_BY_NAME, MPPS, Unit
 from linewatt.missing import value_or_none
-from linewatt.model import Case, CpuShares, Trial
+from linewatt.model import CpuShares, Trial
 from linewatt.report.charts import data, specs
-from linewatt.report.charts.data import END_NAMES, Read, Row, Runs
+from linewatt.report.charts.data import END_NAMES, Row, Runs
 from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec
 from linewatt.report.columns import ROLES
@@ -66,17 +66,13 @@ class Rate:
 
     unit: Unit
     metric: str
-    read: Read
 
     @property
     def quantity(self) -> Quantity:
         return Quantity("throughput", self.unit.name, self.unit.from_si)
 
     def points(self, series: Series) -> Iterator[Point]:
-        for summary in series.summaries:
-            value = summary.values.get(self.metric)
-            if value is not None:
-                yield Point(*_place(summary), value, self.read)
+        return _points(series, {self.metric: ""})
 
     def line(self, series: Series, runs: Runs) -> Line:
         """A series with what the line between its hosts can carry, and what was offered of a rate."""
@@ -120,8 +116,8 @@ def rate_of(series: Sequence[Series]) -> Rate:
     packets = [summary.values.get("packets_per_s") for summary in measured]
     if packets and all(of_small_packets(case_series.test) for case_series in series) and None not in packets:
         top = max(value.mean for value in packets if value is not None)
-        return Rate(MPPS if top >= 1e6 else KPPS, "packets_per_s", partial(_metric_of, "packets_per_s"))
-    return Rate(METRIC_BY_NAME["throughput_bps"].unit(measured), "throughput_bps", _throughput_of)
+        return Rate(MPPS if top >= 1e6 else KPPS, "packets_per_s")
+    return Rate(METRIC_BY_NAME["throughput_bps"].unit(measured), "throughput_bps")
 
 
 def _offered_bps(summary: CaseSummary) -> float | None:
@@ -161,25 +157,23 @@ def _chart(
 
 def _of_ends(series: Series, metric: str) -> Iterator[Point]:
     """A metric of both ends of each case that has it."""
+    return _points(series, {metric.format(role=role): name for role, name in END_NAMES.items()})
+
+
+def _points(series: Series, parts: Mapping[str, str]) -> Iterator[Point]:
+    """Of each case the metrics that it has, each under the name of its part."""
     for summary in series.summaries:
-        for role, name in END_NAMES.items():
-            value = summary.values.get(metric.format(role=role))
+        count = summary.case.instances
+        for metric, part in parts.items():
+            value = summary.values.get(metric)
             if value is not None:
-                yield Point(*_place(summary), value, partial(_metric_of, metric.format(role=role)), name)
+                read = partial(_metric_of, metric)
+                yield Point(count, plural(count, "instance"), summary.case, value, read, part)
 
 
 def _metric_of(name: str, trial: Trial) -> float | None:
     read = METRIC_BY_NAME[name].read
     return value_or_none(read(trial)) if read else None
-
-
-def _place(summary: CaseSummary) -> tuple[int, str, Case]:
-    count = summary.case.instances
-    return count, plural(count, "instance"), summary.case
-
-
-def _throughput_of(trial: Trial) -> float | None:
-    return trial.throughput_bps
 
 
 def _throughput_bars(single: Sequence[Series], runs: Runs, omitted_words: str) -> Figure | None:
