@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from linewatt.analysis.cases import Goal, InstanceSearch, RateSearch
 from linewatt.report.printing.screen import Block, Entry, Line, sparkline
@@ -47,16 +47,9 @@ def search_subject(view: Digest) -> Subject | None:
         for goal in search.goals
         if (step := view.step_of(goal)) is not None
     ]
-    sentence = ". ".join(
-        f"{name}: {_in_short(search, alone=len(named_searches) == 1)}"
-        for search, name in named_searches[:MOST]
-    )
-    omitted_count = len(named_searches) - MOST
-    more = (
-        f". And {omitted_count} more search{'es' if omitted_count > 1 else ''}" if omitted_count > 0 else ""
-    )
-    block = Block(TITLE, tuple(entries), RATES_ARE, rest="line", least=2)
-    return Subject(f"{sentence}{more}.", (block,), tuple(bests), of_cases=False)
+    alone = len(named_searches) == 1
+    sentences = [f"{name}: {_in_short(search, alone=alone)}" for search, name in named_searches]
+    return _subject(sentences, Block(TITLE, tuple(entries), RATES_ARE, rest="line", least=2), bests)
 
 
 def knee_subject(view: Digest) -> Subject | None:
@@ -77,13 +70,16 @@ def knee_subject(view: Digest) -> Subject | None:
         for step in search.steps
         if step.throughput_bps is not None
     ]
-    sentence = ". ".join(f"{name}: {knees.answer_words(search)}" for search, name in named_searches[:MOST])
-    omitted_count = len(named_searches) - MOST
-    more = (
-        f". And {omitted_count} more search{'es' if omitted_count > 1 else ''}" if omitted_count > 0 else ""
-    )
-    block = Block(knees.TITLE, tuple(entries), rest="line", least=2)
-    return Subject(f"{sentence}{more}.", (block,), tuple(bests), of_cases=False)
+    sentences = [f"{name}: {knees.answer_words(search)}" for search, name in named_searches]
+    return _subject(sentences, Block(knees.TITLE, tuple(entries), rest="line", least=2), bests)
+
+
+def _subject(sentences: Sequence[str], block: Block, bests: Sequence[Best]) -> Subject:
+    """The first sentences, and how many searches have others."""
+    told, omitted_count = list(sentences[:MOST]), len(sentences) - MOST
+    if omitted_count > 0:
+        told.append(f"And {omitted_count} more search{'es' if omitted_count > 1 else ''}")
+    return Subject(f"{'. '.join(told)}.", (block,), tuple(bests), of_cases=False)
 
 
 def _knee(search: InstanceSearch, name: str, view: Digest, *, whole: bool) -> Iterator[Entry]:
