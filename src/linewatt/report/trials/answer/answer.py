@@ -251,7 +251,7 @@ def series_table(shown: Sequence[Best], view: Digest, notes: tuple[Note, ...]) -
         (replace(head, title=f"{head.title}, {role}"), name, role)
         for name, head in _PAGE_COLUMNS.items()
         for role in ENDS
-        if any(_end_cell(name, role, best_case.summary, view.marks).text != MISSING for best_case in shown)
+        if any(not _end_figure(name, role, best_case.summary, view.marks)[0].missing for best_case in shown)
     ]
     line = METRIC_BY_NAME["line_rate_ratio"]
     lined = line.has_values([best_case.summary for best_case in shown])
@@ -270,7 +270,7 @@ def series_table(shown: Sequence[Best], view: Digest, notes: tuple[Note, ...]) -
             Cell(value, strong=True),
             Cell(ci.strip("()")),
             *([replace(part, text=f"{part.text} %", sd=None, bar=part.si)] if lined else []),
-            *(_end_cell(name, role, best_case.summary, view.marks) for _, name, role in columns),
+            *(_end_figure(name, role, best_case.summary, view.marks)[0] for _, name, role in columns),
             Cell(unbroken(limit_forms(best_case.summary, verb="")[0])),
         )
         rows.append(Row((Cell(best_case.name),), cells, view.marks.row(best_case.summary.case)))
@@ -288,18 +288,19 @@ _PAGE_COLUMNS = {
 }
 
 
-def _end_cell(name: str, role: Role, summary: CaseSummary, marks: Marks) -> Cell:
-    """A figure of one end of a case: of its CPU, or of its watts."""
+def _end_figure(name: str, role: Role, summary: CaseSummary, marks: Marks) -> tuple[Cell, str]:
+    """A figure of one end of a case, of its CPU or of its watts, and its unit."""
     if name in POWER_BY_NAME:
         metric, power = POWER_BY_NAME[name], summary.power(role)
+        unit = metric.units[0]
         if power is None:
-            return Cell(MISSING, reason="no source of power was named")
-        cell = power_cell(metric, power, metric.units[0], summary.trials_done)
-        return replace(cell, sd=None, doubts=marks.cell(summary.case, metric.figure, role))
+            return Cell(MISSING, reason="no source of power was named"), unit.name
+        cell = power_cell(metric, power, unit, summary.trials_done)
+        return replace(cell, sd=None, doubts=marks.cell(summary.case, metric.figure, role)), unit.name
     of_case = METRIC_BY_NAME[name.format(role=role)]
     unit = CORES if name == "{role}_cpu_cores" else of_case.unit([summary])
     cell = case_cell(of_case, summary, unit)
-    return replace(cell, sd=None, doubts=marks.cell(summary.case, "cpu", role))
+    return replace(cell, sd=None, doubts=marks.cell(summary.case, "cpu", role)), unit.name
 
 
 def _cost(best: Best, view: Digest) -> Block:
@@ -312,24 +313,19 @@ def _cost(best: Best, view: Digest) -> Block:
         quantities = [("{role}_cpu_cores_per_bps", "App + IRQ CPU", "{} on app and IRQ CPUs"), *quantities]
     if powers:
         quantities += _OF_POWER
-    ends: list[tuple[Role, Line]] = []
+    lines: list[Line] = []
     lacks: list[Lack] = []
     for summary, role in spots:
-        cells = {title: _end_cell(name, role, summary, marks) for name, title, _ in quantities}
-        units = {title: _unit_of(name, role, summary) for name, title, _ in quantities}
-        figures = (
-            words.format(figure(cells[title], units[title], cells[title].doubts))
-            for _, title, words in quantities
-            if not cells[title].missing
-        )
         end = end_word(summary.case, role)
-        ends.append((role, Line(f"{end} {summary.case.host(role)}", tuple(figures))))
-        whys = {
-            title: _withheld(name, role, summary, view) or cells[title].reason or "not known"
-            for name, title, _ in quantities
-            if cells[title].missing
-        }
-        lacks += [Lack(title, of_ends(why, summary.case), "", end) for title, why in whys.items()]
+        figures: list[str] = []
+        for name, title, words in quantities:
+            cell, unit = _end_figure(name, role, summary, marks)
+            if cell.missing:
+                why = _withheld(name, role, summary, view) or cell.reason or "not known"
+                lacks.append(Lack(title, of_ends(why, summary.case), "", end))
+            else:
+                figures.append(words.format(figure(cell, unit, cell.doubts)))
+        lines.append(Line(f"{end} {summary.case.host(role)}", tuple(figures)))
     reasons = [_in_few(note.sentence) for note in absences(lacks, len(spots))]
     scopes = dict.fromkeys(
         SCOPE_WORDS.get(power.system_scope, power.system_scope) for power in powers if power.system_scope
@@ -337,7 +333,7 @@ def _cost(best: Best, view: Digest) -> Block:
     remarks = [f"watts: {', '.join(scopes)}"] if scopes else []
     if cpu:
         remarks.append(_core([summary.case.host(role) for summary, role in spots], view))
-    entries = (*((line,) for _, line in ends if line.figures), *reasons)
+    entries = (*((line,) for line in lines if line.figures), *reasons)
     return Block("Cost of", entries, "; ".join(remarks), best.name, least=2)
 
 
@@ -370,13 +366,3 @@ _OF_POWER = [
     ("system_bps_per_w", "Per watt", "{}"),
     ("dynamic_w", "Above idle", "{} above idle"),
 ]
-
-
-def _unit_of(name: str, role: Role, summary: CaseSummary) -> str:
-    if name in POWER_BY_NAME:
-        return POWER_BY_NAME[name].units[0].name
-    return (
-        CORES.name
-        if name == "{role}_cpu_cores"
-        else METRIC_BY_NAME[name.format(role=role)].unit([summary]).name
-    )
