@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from linewatt.analysis.metrics import unscaled
 from linewatt.analysis.power import DEGREES, Heat, end_of_host, heat_of, is_heat_known, why_no_heat
 from linewatt.model import Case, EndResult, Trial
 from linewatt.report.provenance import provenance_mark
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences
 from linewatt.report.trials.digest import Digest
-from linewatt.units import MISSING, ghz_from_hz
+from linewatt.units import MISSING, ghz_from_hz, percent_from_ratio
 
 TITLE = "Heat, fans and limits"
 MOST_ON_PAGE = 200
@@ -20,41 +21,32 @@ MOST_ON_PAGE = 200
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A column, and the field of :class:`Heat` whose reason is told where it is missing."""
+    """A column of a field of :class:`Heat`, whose reason is told where it is missing."""
 
     field: str
     head: Head
-    text: Callable[[Heat], str | None]
+    decimals: int
+    from_si: Callable[[float], float] = unscaled
+    to: str = ""
+    """the field of the most, where ``field`` is the least of several"""
 
-
-def _number(value: float | None, places: int) -> str | None:
-    return None if value is None else f"{value:,.{places}f}"
-
-
-def _ghz(value_hz: float | None) -> str | None:
-    return _number(None if value_hz is None else ghz_from_hz(value_hz), 2)
-
-
-def _fans(heat: Heat) -> str | None:
-    low, high = heat.slowest_fan_rpm, heat.fastest_fan_rpm
-    if low is None or high is None:
-        return None
-    return f"{low:,.0f}" if round(low) == round(high) else f"{low:,.0f}–{high:,.0f}"
-
-
-def _percent(ratio: float | None) -> str | None:
-    return _number(None if ratio is None else 100 * ratio, 1)
+    def text(self, heat: Heat) -> str | None:
+        """In the unit of the head; ``None`` where it is not known."""
+        values = [getattr(heat, name) for name in (self.field, self.to) if name]
+        if None in values:
+            return None
+        return "–".join(dict.fromkeys(f"{self.from_si(value):,.{self.decimals}f}" for value in values))
 
 
 _COLUMNS = (
-    _Column("app_hz", Head("App CPUs", "GHz"), lambda heat: _ghz(heat.app_hz)),
-    _Column("irq_hz", Head("IRQ CPUs", "GHz"), lambda heat: _ghz(heat.irq_hz)),
-    _Column("hottest_c", Head("Hottest", DEGREES), lambda heat: _number(heat.hottest_c, 1)),
-    _Column("slowest_fan_rpm", Head("Fans", "rpm"), _fans),
-    _Column("package_limit_w", Head("Package limit", "W"), lambda heat: _number(heat.package_limit_w, 0)),
-    _Column("of_limit_ratio", Head("Drawn of limit", "%"), lambda heat: _percent(heat.of_limit_ratio)),
-    _Column("throttled", Head("Throttled", "times"), lambda heat: _number(heat.throttled, 0)),
-    _Column("power_w", Head("Power", "W"), lambda heat: _number(heat.power_w, 1)),
+    _Column("app_hz", Head("App CPUs", "GHz"), 2, ghz_from_hz),
+    _Column("irq_hz", Head("IRQ CPUs", "GHz"), 2, ghz_from_hz),
+    _Column("hottest_c", Head("Hottest", DEGREES), 1),
+    _Column("slowest_fan_rpm", Head("Fans", "rpm"), 0, to="fastest_fan_rpm"),
+    _Column("package_limit_w", Head("Package limit", "W"), 0),
+    _Column("of_limit_ratio", Head("Drawn of limit", "%"), 1, percent_from_ratio),
+    _Column("throttled", Head("Throttled", "times"), 0),
+    _Column("power_w", Head("Power", "W"), 1),
 )
 
 
