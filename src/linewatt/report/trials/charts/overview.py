@@ -19,7 +19,8 @@ from linewatt.report.provenance import provenance_words
 from linewatt.report.series import Series, TestGroup, plural
 from linewatt.report.trials.charts.cases import line_charts, measured, top_bps
 from linewatt.report.trials.charts.lines import MOST_DOTS, Line, LineChart, Point, spread_words
-from linewatt.report.trials.charts.power import POWER, read_system
+from linewatt.report.trials.charts.power import POWER, read_power
+from linewatt.report.trials.digest import system_power
 
 MOST_TESTS = 3
 _PART = "fastest-"
@@ -99,7 +100,7 @@ def _watts(group: TestGroup, series: Series) -> LineChart:
             plural(summary.case.instances, "instance"),
             summary.case,
             value,
-            partial(read_system, POWER, role),
+            partial(read_power, POWER, system_power, role),
             role if len(common) == 1 or not sources[role] else f"{role} ({sources[role]})",
         )
         for role, powers in known_powers.items()

@@ -16,7 +16,7 @@ from linewatt.analysis.cases import LevelCurve
 from linewatt.analysis.metrics import bps_per_w
 from linewatt.analysis.power import Total
 from linewatt.analysis.statistics import Estimate
-from linewatt.model import Role, Trial
+from linewatt.model import EndResult, Role, Trial
 from linewatt.report.charts import specs
 from linewatt.report.charts.data import Row, Runs
 from linewatt.report.charts.figure import Figure
@@ -96,29 +96,23 @@ def _points(power_cases: Sequence[PowerCase], cases: PowerCases, quantity: Power
     """Of the system and of the CPU: ``System: PSU DC out (simulated)``."""
     cpu = cases.cpu_words or ""
     named = (
-        (f"System: {cases.system_words}", quantity.system, read_system, cases.system_words),
-        (cpu if cpu.startswith("CPU") else f"CPU: {cpu}", quantity.cpu, read_cpu, cpu),
+        (f"System: {cases.system_words}", quantity.system, system_power, cases.system_words),
+        (cpu if cpu.startswith("CPU") else f"CPU: {cpu}", quantity.cpu, cpu_power, cpu),
     )
     for power_case in power_cases:
         count = power_case.summary.case.instances
-        for name, field, read, scope_words in named:
+        for name, field, total_of, scope_words in named:
             value = power_case.power.values.get(field) if scope_words else None
             if value is not None:
-                of_trial = partial(read, quantity, cases.role)
+                of_trial = partial(read_power, quantity, total_of, cases.role)
                 yield Point(count, plural(count, "instance"), power_case.summary.case, value, of_trial, name)
 
 
-def read_system(quantity: PowerQuantity, role: Role, trial: Trial) -> float | None:
-    """What a trial has of a quantity, by the system's watts at one end."""
-    return _read(quantity, trial, system_power(trial.end(role)))
-
-
-def read_cpu(quantity: PowerQuantity, role: Role, trial: Trial) -> float | None:
-    """The same by the CPUs' watts."""
-    return _read(quantity, trial, cpu_power(trial.end(role)))
-
-
-def _read(quantity: PowerQuantity, trial: Trial, total: Total | None) -> float | None:
+def read_power(
+    quantity: PowerQuantity, total_of: Callable[[EndResult | None], Total | None], role: Role, trial: Trial
+) -> float | None:
+    """What a trial has of a quantity, by the watts of the system, or of the CPUs, at one end."""
+    total = total_of(trial.end(role))
     return None if total is None else quantity.of_trial(trial, total.power_w)
 
 
@@ -171,7 +165,7 @@ def _level_points(curve: LevelCurve, quantity: PowerQuantity) -> Iterator[Point]
             place=level_name(point.level),
             case=point.summary.case,
             value=value,
-            read=partial(read_system, quantity, curve.role),
+            read=partial(read_power, quantity, system_power, curve.role),
             look={"line": dashes, "look": look, "hollow": _LOOKS[look][1], "state": state},
             remark=" (missed)" if point.missed else "",
         )
