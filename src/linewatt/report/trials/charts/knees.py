@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from linewatt.analysis.cases import InstanceSearch, fit_knee
 from linewatt.report.charts import specs
-from linewatt.report.charts.data import Row
+from linewatt.report.charts.data import Row, mean_row
 from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec
 from linewatt.report.trials.searches.knees import answer_words
@@ -38,16 +38,11 @@ def knee_figures(instance_searches: Sequence[InstanceSearch]) -> Iterator[Figure
 
 
 def _spec(search: InstanceSearch) -> Spec:
-    rows: list[Row] = []
-    for step in search.steps:
-        if (mean := step.throughput_bps) is not None:
-            row: Row = {"kind": "mean", "x": step.case.instances, "value": mbps_from_bps(mean.mean)}
-            if mean.sd is not None:
-                row |= {
-                    "low": mbps_from_bps(max(0.0, mean.mean - mean.sd)),
-                    "high": mbps_from_bps(mean.mean + mean.sd),
-                }
-            rows.append(row)
+    rows: list[Row] = [
+        {"x": step.case.instances} | mean_row(step.throughput_bps, mbps_from_bps)
+        for step in search.steps
+        if step.throughput_bps is not None
+    ]
     rows += _fitted(search)
     x = specs.amount("x", "instances", ticks=8, format="d") | {"scale": {"domainMin": 0, "nice": False}}
     y = specs.amount("value", "throughput (Mbps)") | {"scale": {"zero": True}}
