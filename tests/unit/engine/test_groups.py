@@ -555,7 +555,7 @@ def test_rows_of_csv_and_the_first_screen_have_all_together_and_each_pair() -> N
         ("g3", None, 3),
     ]
     assert [row["number"] for row in trial_rows(view.result.trials)] == [1] * 4 + [2] * 4 + [3] * 4
-    assert (view.done, view.planned) == (3, 3), "a pair is no trial of its own"
+    assert (view.done, view.result.trials_planned) == (3, 3), "a pair is no trial of its own"
     screen = first_screen_of_trials(view)
     assert screen is not None
     shown, cost = ([line for entry in block.entries for line in entry[:1]] for block in screen.blocks[:2])

@@ -18,8 +18,8 @@ def progress(view: Digest) -> str:
     """``12 of 15 trials done, 1 failed, 2 not run``; of a table only how many it has."""
     if view.result.imported_table is not None:
         return f"{plural(len(view.result.trials), 'trial')} in the table"
-    missing = view.planned - len(view.result.trials)
-    parts = [f"{view.done} of {plural(view.planned, 'trial')} done"]
+    missing = view.result.trials_planned - len(view.result.trials)
+    parts = [f"{view.done} of {plural(view.result.trials_planned, 'trial')} done"]
     if view.failed:
         parts.append(f"{len(view.failed)} failed")
     if missing > 0:

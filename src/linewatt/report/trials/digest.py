@@ -39,7 +39,7 @@ from linewatt.core.third_party import load
 from linewatt.declare import FLAT
 from linewatt.findings import Figure, Rank, Scope, kind_of
 from linewatt.json_document import document_of, fill
-from linewatt.model import Case, EndResult, Flag, Role, Trial
+from linewatt.model import Case, EndResult, Role, Trial
 from linewatt.records import Count, Host
 from linewatt.report.columns import power_reasons
 from linewatt.report.findings import FindingNote, Marks, finding_notes, marks_of
@@ -130,20 +130,9 @@ class Digest:
         return [(trials, count) for trials, count in counts if count]
 
     @property
-    def planned(self) -> int:
-        """Trials the campaign asks for."""
-        return self.result.trials_planned
-
-    @property
     def hosts(self) -> Mapping[str, Host]:
         """Host name → what the manifest has of it."""
         return self.result.manifest.hosts
-
-
-def _of_campaign(result: Result) -> Iterator[Flag]:
-    """What is to be known of the campaign as a whole: its hosts when it began, and its meters."""
-    yield from not_ready_flags(result.manifest.not_ready)
-    yield from meter_flags(result.meters, result.idle, result.trials)
 
 
 def digest_of(result: Result) -> Digest:
@@ -157,7 +146,11 @@ def digest_of(result: Result) -> Digest:
         for case, label in case_labels({replace(case, instances=1): None for case in cases}).items()
     }
     groups = by_test(series_of([summary for summary in summaries if summary.case.load_level is None]))
-    findings = gather_findings(result.trials, summaries, _of_campaign(result))
+    of_campaign = [
+        *not_ready_flags(result.manifest.not_ready),
+        *meter_flags(result.meters, result.idle, result.trials),
+    ]
+    findings = gather_findings(result.trials, summaries, of_campaign)
     return Digest(
         result,
         summaries,
@@ -264,7 +257,7 @@ def heading(view: Digest) -> dict[str, Any]:
         identity=identity_of_result(view.result),
         complete=view.result.complete,
         soak=view.result.is_soak,
-        trials_planned=view.planned,
+        trials_planned=view.result.trials_planned,
         trials_done=view.done,
         trials_failed=len(view.failed),
         flags_count=len(view.findings.every),
@@ -280,26 +273,21 @@ def case_rows(view: Digest) -> list[dict[str, Any]]:
         export_case(summary)
         | keys.get(summary.case, NO_LEVEL)
         | export_limit(summary)
-        | _source(view.result.imported_from)
-        | _flat(summary.case)
+        | _flat(summary.case, view.result.imported_from)
         for summary in view.summaries
     ]
 
 
 def trial_rows(trials: Sequence[Trial], imported_from: str | None = None) -> list[dict[str, Any]]:
     """Rows of ``show --csv --trials``: one a trial; behind that of a group one for each of its pairs."""
-    return [_trial(trial) | _source(imported_from) | _flat(trial.case) for trial in with_flows(trials)]
+    return [_trial(trial) | _flat(trial.case, imported_from) for trial in with_flows(trials)]
 
 
-def _source(imported_from: str | None) -> dict[str, Any]:
-    """Where figures are from that linewatt did not measure."""
-    return {"imported_from": imported_from}
-
-
-def _flat(case: Case) -> dict[str, Any]:
-    """What of a case is a list, each as one text: a cell of CSV."""
+def _flat(case: Case, imported_from: str | None) -> dict[str, Any]:
+    """Where figures are from that linewatt did not measure; what of a case is a list, each as one text."""
     others = [f"{sender} → {receiver}" for sender, receiver in case_keys(case).get("beside", ())]
     return {
+        "imported_from": imported_from,
         "factors": setting_text(case.factors) or None,
         **({"users": setting_text(case.users)} if case.users else {}),
         **({"beside": ", ".join(others)} if others else {}),
@@ -310,9 +298,9 @@ def csv_columns(*, trials: bool = False) -> list[str]:
     """Column names of ``show --csv``; what only some loads have stands behind them."""
     case = Case("tcp", "", "")
     if trials:
-        return list(_trial(Trial(0, 0, case, "", "failed", 0.0)) | _source(None) | _flat(case))
+        return list(_trial(Trial(0, 0, case, "", "failed", 0.0)) | _flat(case, None))
     nothing = CaseSummary(case, 0, 0)
-    return list(export_case(nothing) | NO_LEVEL | export_limit(nothing) | _source(None) | _flat(case))
+    return list(export_case(nothing) | NO_LEVEL | export_limit(nothing) | _flat(case, None))
 
 
 def _trial(trial: Trial) -> dict[str, Any]:
@@ -337,19 +325,14 @@ def _trial(trial: Trial) -> dict[str, Any]:
         **{f"latency_{name.replace('.', '_')}_s": value for name, value in trial.latency_s.items()},
         **({} if trial.duplicate_packets is None else {"duplicate_packets": trial.duplicate_packets}),
         "start_skew_s": trial.start_skew_s,
-        "receiver_cpu_cores": cores(trial.receiver),
-        "sender_cpu_cores": cores(trial.sender),
+        "receiver_cpu_cores": trial.receiver and trial.receiver.cpu_cores,
+        "sender_cpu_cores": trial.sender and trial.sender.cpu_cores,
         **_watts("receiver", trial.receiver),
         **_watts("sender", trial.sender),
         "overhead_s": trial.overhead_s,
         "flags_count": len(trial.flags),
         "flags": " ".join(dict.fromkeys(flag.code for flag in trial.flags)),
     }
-
-
-def cores(end: EndResult | None) -> float | None:
-    """CPU an end used, cores; ``None`` when unknown."""
-    return None if end is None else end.cpu_cores
 
 
 def _watts(role: Role, end: EndResult | None) -> dict[str, Any]:
