@@ -21,7 +21,7 @@ from linewatt.report.machine.connections import TITLE as SLOW_HOSTS
 from linewatt.report.machine.connections import connection_lines
 from linewatt.report.machine.environment import core_words
 from linewatt.report.printing.text_table import note_text, render_table
-from linewatt.report.section import Lines
+from linewatt.report.section import Lines, text_lines
 from linewatt.report.series import plural
 from linewatt.report.trials.answer.limits import limit_notes
 from linewatt.report.trials.caveats import caveats, progress
@@ -75,18 +75,19 @@ def show_trials(
     parts += [render_table(table, width) for table in roles if table is not None]
     ports = (port_table(group, view.result.trials) for group in view.groups)
     parts += [render_table(table, width) for table in ports if table is not None]
-    parts += _ran(view)
+    parts += _lists(
+        text_lines("Where it ran", ran_lines(view)),
+        text_lines(SLOW_HOSTS, connection_lines(view.result.connections)),
+    )
     power = power_cases(view.groups)
     parts += [render_table(power_table(cases, marks), width) for cases in power]
     parts += [_breakdown(breakdown) for breakdown in (end_breakdowns(view) if power else ())]
     parts += [render_table(level_table(cases, marks), width) for cases in level_cases(view.levels)]
     parts += [render_table(table, width) for table in search_tables(view.searches, view.result)]
     parts += [render_table(table, width) for table in knee_tables(view.knees)]
-    idle = idle_notes(view.result)
-    if idle:
-        parts.append(_titled_lines(Lines("Idle power", idle)))
+    parts += _lists(Lines("Idle power", idle_notes(view.result)))
     parts += [render_table(table, width) for table in thermal_tables(view)]
-    parts += [_titled_lines(lines) for lines in feature_power_notes(view)]
+    parts += _lists(*feature_power_notes(view))
     parts += [detail_blocks(group) for group in (detail_groups(view) if detail else ())]
     parts += [render_table(table, width) for table in (thermal_tables(view, trials=True) if detail else ())]
     if view.notes:
@@ -98,14 +99,11 @@ def show_trials(
     return Group(*(part for block in parts for part in (block, Text())))
 
 
-def _titled_lines(lines: Lines) -> Group:
-    return Group(Text(lines.title, style="bold"), *map(note_text, lines.notes))
-
-
-def _ran(view: Digest) -> list[RenderableType]:
-    blocks = {"Where it ran": ran_lines(view), SLOW_HOSTS: connection_lines(view.result.connections)}
-    texts = {title: [Text(one_line(line)) for line in lines] for title, lines in blocks.items()}
-    return [Group(Text(title, style="bold"), *lines) for title, lines in texts.items() if lines]
+def _lists(*lists: Lines) -> Iterator[RenderableType]:
+    """Those with any line, each under its title."""
+    for lines in lists:
+        if lines.notes:
+            yield Group(Text(lines.title, style="bold"), *map(note_text, lines.notes))
 
 
 def _breakdown(end_breakdown: EndBreakdown) -> RenderableType:
@@ -117,12 +115,9 @@ def _breakdown(end_breakdown: EndBreakdown) -> RenderableType:
     return Group(*lines)
 
 
-def _name(view: Digest) -> str:
-    return one_line(str(view.result.manifest.name or MISSING))
-
-
 def _heading(view: Digest) -> RenderableType:
-    lines = [Text(_name(view), style="bold"), Text(one_line(view.result.id))]
+    name = one_line(str(view.result.manifest.name or MISSING))
+    lines = [Text(name, style="bold"), Text(one_line(view.result.id))]
     facts = [
         format_time_utc(view.result.manifest.created_s),
         ", ".join(map(one_line, view.hosts)),
@@ -138,7 +133,7 @@ def _heading(view: Digest) -> RenderableType:
 
 def _scalabilities(view: Digest, marks: Marks, width: int | None) -> Iterator[RenderableType]:
     for group in view.groups:
-        limits = (Text(one_line(note.sentence)) for note in limit_notes(group))
+        limits = map(note_text, limit_notes(group))
         yield Group(render_table(scalability_table(group, marks), width), *limits)
     if view.has_efficiency:
         yield Text(one_line(core_words(view.hosts)))
