@@ -9,7 +9,8 @@ from functools import cached_property
 
 from linewatt.model import Case
 from linewatt.report.charts.data import few
-from linewatt.report.series import Series, TestGroup
+from linewatt.report.series import TestGroup
+from linewatt.report.trials.charts.cases import top_bps
 
 MOST_SERIES = 20
 _EACH_WAY = 10
@@ -52,7 +53,7 @@ class Selection:
 
 def selection(groups: Sequence[TestGroup]) -> Selection:
     """All series of tests with few of them; of others those with the most and the least throughput."""
-    chosen = {group.test: few(group.series, _top_bps, MOST_SERIES, _EACH_WAY) for group in groups}
+    chosen = {group.test: few(group.series, top_bps, MOST_SERIES, _EACH_WAY) for group in groups}
     shown = [TestGroup(group.test, tuple(chosen[group.test])) for group in groups]
     shown_ids = {id(series) for test_series in chosen.values() for series in test_series}
     others = [
@@ -61,10 +62,3 @@ def selection(groups: Sequence[TestGroup]) -> Selection:
         if len(chosen[group.test]) < len(group.series)
     ]
     return Selection(tuple(shown), tuple(others))
-
-
-def _top_bps(series: Series) -> float:
-    """The largest throughput of a series; 0 where none of its cases has any."""
-    return max(
-        (summary.throughput_bps.mean for summary in series.summaries if summary.throughput_bps), default=0.0
-    )

@@ -70,7 +70,7 @@ def answer(
 
 def _left_out(view: Digest, best: Sequence[Best], shown: Sequence[Best]) -> Iterator[Note]:
     """Series beyond those shown, and those without any number."""
-    omitted_bps = [_throughput(best_case) for best_case in best if best_case not in shown]
+    omitted_bps = [mean_bps(best_case.summary) for best_case in best if best_case not in shown]
     if omitted_bps:
         span = " to ".join(dict.fromkeys(format_rate(bps) for bps in (min(omitted_bps), max(omitted_bps))))
         yield Note("remark", f"{len(omitted_bps)} more series have less: {span}")
@@ -118,13 +118,9 @@ def _fastest_first(best: Sequence[Best]) -> list[Best]:
 
     def key(best: Best) -> tuple[float, bool]:
         group_best = group_of.get(best.summary.case)
-        return -_throughput(group_best or best), group_best is not None
+        return -mean_bps((group_best or best).summary), group_best is not None
 
     return sorted(best, key=key)
-
-
-def _throughput(best: Best) -> float:
-    return mean_bps(best.summary)
 
 
 def rate(summary: CaseSummary, view: Digest) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from linewatt.analysis.cases import CaseSummary
+from linewatt.analysis.cases import CaseSummary, mean_bps
 from linewatt.analysis.metrics import KPPS, MBPS_PER_CORE, METRIC_BY_NAME, MPPS, Unit
 from linewatt.missing import value_or_none
 from linewatt.model import CpuShares, Trial
@@ -56,8 +56,8 @@ def measured(series: Series) -> int:
 
 
 def top_bps(series: Series) -> float:
-    """The largest throughput of a series."""
-    return max(summary.throughput_bps.mean for summary in series.summaries if summary.throughput_bps)
+    """The largest throughput of a series; 0 where none of its cases has any."""
+    return max(map(mean_bps, series.summaries), default=0.0)
 
 
 @dataclass(frozen=True, slots=True)

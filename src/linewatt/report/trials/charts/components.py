@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from linewatt.analysis.cases import fastest_case
 from linewatt.analysis.power import SCOPE_WORDS, Breakdown, Part, end_breakdown
 from linewatt.model import ENDS, Case, Role
 from linewatt.report.charts import specs
@@ -64,14 +65,10 @@ def end_breakdowns(view: Digest) -> tuple[EndBreakdown, ...]:
 
     Load levels are left out: the one at 100 % repeats a case at full rate.
     """
-    rated_cases = [
-        (summary.throughput_bps.mean, summary.case)
-        for summary in view.summaries
-        if summary.throughput_bps and summary.case.load_level is None
-    ]
-    if not rated_cases:
+    fastest = fastest_case(summary for summary in view.summaries if summary.case.load_level is None)
+    if fastest is None:
         return ()
-    _, case = max(rated_cases, key=lambda rated_case: rated_case[0])
+    case = fastest.case
     trials = [trial for trial in view.result.trials if trial.case == case]
     declared = view.result.manifest.asked.components
     return tuple(
