@@ -104,6 +104,7 @@ def _scalability(view: Digest, chosen: Selection) -> Section:
         for table in [scalability_table(group, marks, intervals=True)]
     ]
     in_pairs = pair_cases(chosen.others)  # which have a table of their own
+    left_out = chosen.words if in_pairs else ()
     for group in () if in_pairs else chosen.others:
         words = f"{group.title}: the other {len(group.series):,} series"
         table = scalability_table(group, marks, intervals=True)
@@ -119,13 +120,9 @@ def _scalability(view: Digest, chosen: Selection) -> Section:
         "scalability",
         tuple(tables),
         notes=(text_lines("", cores), Lines("What limits each case", tuple(limits))),
-        intro=_scalability_words(view, chosen.words if in_pairs else ()),
+        intro=left_out if view.groups or view.levels else ("No case has been measured yet.",),
         elsewhere=True,
     )
-
-
-def _scalability_words(view: Digest, left_out: tuple[str, ...]) -> tuple[str, ...]:
-    return left_out if view.groups or view.levels else ("No case has been measured yet.",)
 
 
 def _matrix(view: Digest, blocks: Sequence[DetailBlock], runs: Runs) -> Section:

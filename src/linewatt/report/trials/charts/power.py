@@ -85,10 +85,10 @@ def _chart(cases: PowerCases, quantity: PowerQuantity, number: int) -> LineChart
     sure = f", {cases.provenance}" if cases.provenance else ""
     return LineChart(
         name=f"{quantity.name}-{cases.group.test}-{cases.role}-{number}",
-        title=f"{_about(cases)}: {quantity.shown.words} against instances{sure}",
+        title=f"{cases.group.title}, {cases.role}: {quantity.shown.words} against instances{sure}",
         quantity=quantity.shown,
         lines=lines,
-        caption=_legend(cases),
+        caption=f"The watts are {cases.provenance}." if cases.provenance else "",
     )
 
 
@@ -114,14 +114,6 @@ def read_power(
     """What a trial has of a quantity, by the watts of the system, or of the CPUs, at one end."""
     total = total_of(trial.end(role))
     return None if total is None else quantity.of_trial(trial, total.power_w)
-
-
-def _about(cases: PowerCases) -> str:
-    return f"{cases.group.title}, {cases.role}"
-
-
-def _legend(cases: PowerCases) -> str:
-    return f"The watts are {cases.provenance}." if cases.provenance else ""
 
 
 def level_figures(tables: Sequence[LevelCases], runs: Runs) -> tuple[Figure, ...]:

@@ -57,10 +57,6 @@ class _Line:
     names: tuple[str, ...]
     ends: Sequence[EndResult]
 
-    @property
-    def heat(self) -> Heat:
-        return heat_of(self.ends)
-
 
 _Ends = dict[Case, list[tuple[Trial, EndResult]]]
 """trials of one host by case, each with its end of it"""
@@ -98,7 +94,7 @@ def _lines(view: Digest, ends: _Ends, *, trials: bool) -> Iterator[_Line]:
 
 
 def _table(host: str, lines: Sequence[_Line], *, trials: bool) -> Table:
-    heats = [line.heat for line in lines]
+    heats = [heat_of(line.ends) for line in lines]
     columns = [column for column in _COLUMNS if any(column.text(heat) is not None for heat in heats)]
     rows = (
         Row(tuple(map(Cell, line.names)), tuple(_cell(column, heat, line) for column in columns))

@@ -138,12 +138,8 @@ def tried_words(search: InstanceSearch) -> str:
     return f"{sentence}; no number at {', '.join(failed)}" if failed else sentence
 
 
-def _ended(search: InstanceSearch) -> str:
-    return search.ended or "not finished"
-
-
 def effort_words(search: InstanceSearch) -> str:
-    return f"{effort(search)}; {_ended(search)}"
+    return f"{effort(search)}; {search.ended or 'not finished'}"
 
 
 def knee_tables(instance_searches: Sequence[InstanceSearch]) -> tuple[Table, ...]:

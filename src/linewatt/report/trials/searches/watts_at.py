@@ -32,13 +32,14 @@ def watts_table(view: Digest, rates_bps: Asked) -> Table:
     powers_at = found_at(view, rates_bps)
     names = case_names(dict.fromkeys(power_at.case for power_at in powers_at), with_test=True)
     doubts = {mark_: None for power_at in powers_at for mark_ in _doubts(power_at, view)}
+    of_ring = any(power_at.case.shape == "ring" for power_at in powers_at)
     remarks = [
         "± is 95 % of the cases (over trials, and the meter's bound); between two of them it reaches "
         "both: power may step anywhere between"
         if any(power_at.power_w is not None for power_at in powers_at)
         else "",
         "" if powers_at else _nothing(view),
-        f"Ring: {OF_RING}, and the throughput is that of its pair" if _of_ring(powers_at) else "",
+        f"Ring: {OF_RING}, and the throughput is that of its pair" if of_ring else "",
         f"({','.join(doubts)}): findings that make its watts or throughput doubtful: show --full"
         * bool(doubts),
     ]
@@ -55,10 +56,6 @@ def watts_table(view: Digest, rates_bps: Asked) -> Table:
             *legend_notes(provenance_legend(power_at.provenance for power_at in powers_at)),
         ),
     )
-
-
-def _of_ring(watts_rows: Sequence[WattsAt]) -> bool:
-    return any(power_at.case.shape == "ring" for power_at in watts_rows)
 
 
 def _nothing(view: Digest) -> str:

@@ -256,10 +256,6 @@ def as_document(factor_effects: Experiment) -> dict[str, Any]:
     return document_of(EffectsDocument(list(factor_effects.notes), groups))
 
 
-def _case(group: GroupEffects) -> dict[str, Any]:
-    return case_keys(group.case) | {"load_level": group.case.load_level}
-
-
 def _response(response_effects: ResponseEffects) -> ResponseDocument:
     best, response = response_effects.best, response_effects.response
     return fill(
@@ -297,7 +293,8 @@ def effect_rows(result: Result) -> list[dict[str, Any]]:
     factor_effects = experiment(result)
     return [
         {
-            **_case(group),
+            **case_keys(group.case),
+            "load_level": group.case.load_level,
             "response": response.response.name,
             **document_of(_main(response, effect)),
             "depends_on": " ".join(effect.depends_on),

@@ -156,7 +156,8 @@ def _runs(view: Digest, host: str) -> Iterator[_Run]:
             if trial.instances and is_at_host:
                 trials.setdefault((trial.case, role), []).append(trial)
     for (case, role), case_trials in trials.items():
-        yield _run(Use(case, role, _policy(view, case)), case_trials)
+        policy = dict(case.factors).get(FACTOR, view.result.manifest.asked.placement)
+        yield _run(Use(case, role, policy), case_trials)
 
 
 def _run(use: Use, trials: Sequence[Trial]) -> _Run:
@@ -214,10 +215,6 @@ def _interrupts(trials: Sequence[Trial], role: Role) -> tuple[int, ...] | Missin
     return next(map(Missing, reasons), NotRecorded())
 
 
-def _policy(view: Digest, case: Case) -> str | None:
-    return dict(case.factors).get(FACTOR, view.result.manifest.asked.placement)
-
-
 def policy_words(placed: Placed) -> str | None:
     """The policies that chose a placement, in words; ``None`` when none is on record."""
     policies = dict.fromkeys(use.policy for use in placed.uses if use.policy is not None)
@@ -257,14 +254,11 @@ def cases_text(view: Digest, placed: Placed) -> str:
 
 def listed(view: Digest, placed: Placed) -> str:
     """A placement that is not drawn, as one line."""
-    return f"{_by_role(view, placed)}: {placed.words}"
-
-
-def _by_role(view: Digest, placed: Placed) -> str:
     roles = [role for role in ENDS if any(use.role == role for use in placed.uses)]
-    return "; ".join(
+    uses = "; ".join(
         f"{role} of {view.describe(*(use.case for use in placed.uses if use.role == role))}" for role in roles
     )
+    return f"{uses}: {placed.words}"
 
 
 def ran_lines(view: Digest) -> list[str]:
