@@ -12,7 +12,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
 from statistics import median
 
 from linewatt.analysis.cases import CaseSummary, fastest_case, mean_bps
@@ -26,7 +25,7 @@ from linewatt.report.charts.specs import Spec
 from linewatt.report.provenance import provenance_words
 from linewatt.report.series import plural
 from linewatt.report.trials.digest import Digest, system_power
-from linewatt.store import Course, Result, read_courses
+from linewatt.store import Course, read_courses, trial_dir
 from linewatt.units import ghz_from_hz, percent_from_cores
 
 MOST_FIGURES = 12
@@ -72,7 +71,10 @@ def over_time_figures(view: Digest, runs: Runs) -> tuple[Figure, ...]:
 def _figure(view: Digest, summary: CaseSummary, runs: Sequence[Trial]) -> Figure | None:
     shown = _telling([trial for trial in runs if trial.window is not None])
     cpus = {name: host.cpus for name, host in view.hosts.items()}
-    courses = {trial.number: read_courses(_samples(view.result, trial), cpus) for trial in shown}
+    courses = {
+        trial.number: read_courses(trial_dir(view.result.path, trial.number) / "samples.parquet", cpus)
+        for trial in shown
+    }
     if not any(courses.values()):
         return None
     labels = {trial.number: _label(view, trial) for trial in shown}
@@ -108,10 +110,6 @@ def _telling(trials: Sequence[Trial]) -> list[Trial]:
     extremes = [by_rate[at // 2 if at % 2 == 0 else -1 - at // 2] for at in range(len(by_rate))]
     ordered = [*(trial for trial in trials if trial.flags), *(trial for trial in extremes if not trial.flags)]
     return sorted(ordered[:MOST_TRIALS], key=lambda trial: trial.number)
-
-
-def _samples(result: Result, trial: Trial) -> Path:
-    return result.path / "trials" / f"{trial.number:05d}" / "samples.parquet"
 
 
 def _label(view: Digest, trial: Trial) -> str:
