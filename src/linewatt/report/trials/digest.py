@@ -6,7 +6,7 @@ Values are SI; those of power have the units of their keys.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -93,6 +93,12 @@ class Digest:
         if goal.lower is None or goal.rate_bps is None:
             return None
         return self.steps[goal.lower.steps[-1].trial.case]
+
+    def doubts_of_watts(self, summaries: Iterable[CaseSummary], role: Role) -> Iterator[str]:
+        """Codes of what makes the watts at one end of cases doubtful, or their throughput."""
+        for summary in summaries:
+            yield from self.findings.doubts(summary.case, "power", role)
+            yield from self.findings.doubts(summary.case, "throughput")
 
     def describe(self, *cases: Case) -> str:
         """Cases by name and instances, in few words."""

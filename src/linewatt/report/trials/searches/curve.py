@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linewatt.analysis.cases import LevelCurve, LevelPoint
+from linewatt.analysis.cases import LevelPoint
 from linewatt.analysis.metrics import MBPS_PER_W, METRIC_BY_NAME, POWER_BY_NAME
 from linewatt.analysis.power import SCOPE_WORDS
-from linewatt.findings import Figure
 from linewatt.report.columns import case_cell, cell_of, power_cell
 from linewatt.report.printing.screen import Block, Entry, Line
 from linewatt.report.provenance import provenance_mark
@@ -52,24 +51,11 @@ def _scores(cases: LevelCases, view: Digest) -> Iterator[Entry]:
         if curve.score_bps_per_w is None:
             yield (Line(about, prose=f"no score: {curve.reason}"),)
             continue
+        codes = view.doubts_of_watts((point.summary for point in curve.points), curve.role)
         cell = cell_of(curve.score_bps_per_w, MBPS_PER_W, 0, "", provenance_mark(curve.provenance))
         scope = f"watts: {SCOPE_WORDS.get(curve.scope or '', curve.scope)}"
         prose = "; ".join(filter(None, (scope, score_remark(curve))))
-        yield (Line(about, (figure(cell, MBPS_PER_W.name, _behind(curve, view)),), prose),)
-
-
-_SCORED: tuple[tuple[Figure, bool], ...] = (("throughput", False), ("power", True))
-"""figures that a score is made of, and whether they are of its end"""
-
-
-def _behind(curve: LevelCurve, view: Digest) -> tuple[str, ...]:
-    """The letters of what makes throughput or watts of any of its levels doubtful."""
-    return view.marks.of(
-        code
-        for point in curve.points
-        for kind, role in _SCORED
-        for code in view.findings.doubts(point.summary.case, kind, curve.role if role else None)
-    )
+        yield (Line(about, (figure(cell, MBPS_PER_W.name, view.marks.of(codes)),), prose),)
 
 
 def _level(point: LevelPoint, view: Digest) -> Entry:

@@ -101,10 +101,7 @@ def _doubts(power_at: WattsAt, view: Digest) -> tuple[str, ...]:
 
 
 def _codes(power_at: WattsAt, view: Digest) -> Iterator[str]:
-    for point in power_at.points:
-        case = point.summary.case
-        yield from view.findings.doubts(case, "power", power_at.role)
-        yield from view.findings.doubts(case, "throughput")
+    return view.doubts_of_watts((point.summary for point in power_at.points), power_at.role)
 
 
 @dataclass(frozen=True, slots=True)
