@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from linewatt.analysis.cases import DetailBlock
 from linewatt.analysis.metrics import GBPS, MBPS, PER_GBPS, PER_MBPS, Unit, significant_digits
 from linewatt.analysis.statistics import Estimate
-from linewatt.model import Case, Direction, Role, Trial
+from linewatt.model import Case, Direction, Role
 from linewatt.report.charts import specs
 from linewatt.report.charts.data import Row, Runs, mean_row, value_rows
 from linewatt.report.charts.figure import Figure
@@ -194,17 +195,9 @@ def _rate_rows(base: Row, block: DetailBlock, unit: Unit, runs: Runs) -> list[Ro
     if block.throughput_bps is None:
         return []
     base |= {"side": _SIDE_OF[block.role]}
-    read = _received if block.role == "receiver" else _generated
+    read = attrgetter("throughput_bps" if block.role == "receiver" else "offered_bps")
     mean, *dots = value_rows(base, block.throughput_bps, unit.from_si, runs.get(block.case, ()), read)
     return [mean | {"text": unit.text(mean["value"])}, *(dots if len(dots) > 1 else ())]
-
-
-def _received(trial: Trial) -> float | None:
-    return trial.throughput_bps
-
-
-def _generated(trial: Trial) -> float | None:
-    return trial.offered_bps
 
 
 def _cost_rows(base: Row, block: DetailBlock, unit: Unit) -> list[Row]:
