@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from linewatt.analysis.cases import CaseSummary, Regime
+from linewatt.analysis.cases import CaseSummary
 from linewatt.analysis.metrics import METRIC_BY_NAME, POWER_METRICS, PowerMetric, Unit, power_unit
 from linewatt.analysis.power import SCOPE_WORDS, EndPower
 from linewatt.model import ENDS, Provenance, Role
@@ -35,7 +35,6 @@ class PowerCase:
     series: Series
     summary: CaseSummary
     power: EndPower
-    regime: Regime
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +134,7 @@ def _members(series: Series, role: Role) -> Iterator[PowerCase]:
     for summary in series.summaries:
         power = summary.power(role)
         if power is not None:
-            yield PowerCase(series, summary, power, summary.regime.regime if summary.regime else "multi")
+            yield PowerCase(series, summary, power)
 
 
 def power_table(cases: PowerCases, marks: Marks = NO_MARKS) -> Table:
@@ -154,7 +153,7 @@ def power_table(cases: PowerCases, marks: Marks = NO_MARKS) -> Table:
         keys=(count_head(cases.group),),
         heads=(*(() if of_users else (Head("Regime", kind="text"),)), *(column.head for column in columns)),
         groups=tuple(
-            RowGroup(label, tuple(_row(member, columns) for member in members))
+            RowGroup(label, tuple(_row(member.summary, columns) for member in members))
             for label, members in cases.labelled
         ),
         notes=(
@@ -167,12 +166,11 @@ def power_table(cases: PowerCases, marks: Marks = NO_MARKS) -> Table:
     )
 
 
-def _row(power_case: PowerCase, columns: Sequence[Shown]) -> Row:
-    regime = () if power_case.summary.case.of_users else (Cell(power_case.regime),)
-    return Row(
-        (count_cell(power_case.summary.case),),
-        (*regime, *(column.cell(power_case.summary) for column in columns)),
-    )
+def _row(summary: CaseSummary, columns: Sequence[Shown]) -> Row:
+    cells = [column.cell(summary) for column in columns]
+    if not summary.case.of_users:
+        cells.insert(0, Cell(summary.regime.regime if summary.regime else "multi"))
+    return Row((count_cell(summary.case),), tuple(cells))
 
 
 def _lacks(cases: PowerCases) -> Iterator[Lack]:
