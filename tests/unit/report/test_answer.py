@@ -92,7 +92,7 @@ def test_one_trial_has_no_interval_and_says_why() -> None:
     found = answer_of(*scaling_trials((1,), 1))
     [line] = said(found.result)
     assert line.figures[1] == "(one trial: its spread is not known)"
-    assert found.trust == "throughput, CPU: one trial each, spread not known"
+    assert found.doubts.remark == "throughput, CPU: one trial each, spread not known"
 
 
 def test_trials_are_counted_at_each_series_where_some_failed() -> None:
@@ -137,7 +137,7 @@ def test_of_an_imported_table_nothing_is_said_that_it_cannot_know() -> None:
     assert "CPU, Per core: not in the imported table" in words(found.cost)
     assert said(found.result)[0].figures[1] == "(CI not known)"
     assert found.result.remark == "as t.csv has it"
-    assert found.trust == "throughput: as t.csv has it"
+    assert found.doubts.remark == "throughput: as t.csv has it"
 
 
 def test_a_series_without_any_number_is_named_with_its_reason() -> None:
@@ -152,8 +152,8 @@ def test_a_series_without_any_number_is_named_with_its_reason() -> None:
 def test_what_is_doubtful_is_said_with_evidence_and_remedy() -> None:
     grave = replace(DISAGREE, code="cpu-accounting-disagrees")
     found = answer_of(*(replace(each, flags=(grave,)) for each in scaling_trials((1,))))
-    assert "CPU: doubtful (a)" in found.trust
-    assert "throughput: no doubt found" in found.trust
+    assert "CPU: doubtful (a)" in found.doubts.remark
+    assert "throughput: no doubt found" in found.doubts.remark
     [full, short, _] = next(entry for entry in found.doubts.entries if entry[0].name == "(a)")
     assert DISAGREE.evidence in full.prose
     assert DISAGREE.advice in full.prose
@@ -167,10 +167,10 @@ def test_watts_are_marked_where_they_were_not_measured() -> None:
     receiver = said(found.cost)[0]
     assert [figure for figure in receiver.figures if " sim" in figure] == list(receiver.figures[2:])
     assert len(receiver.figures) >= 4
-    assert "watts, watts above idle: simulated" in found.trust
+    assert "watts, watts above idle: simulated" in found.doubts.remark
     measured = answer_of(*powered(scaling_trials()))
     assert " sim" not in words(measured.cost)
-    assert measured.trust == "throughput, CPU, watts, watts above idle: no doubt found"
+    assert measured.doubts.remark == "throughput, CPU, watts, watts above idle: no doubt found"
 
 
 def test_of_many_series_the_fastest_are_shown_and_the_rest_is_counted() -> None:
@@ -204,12 +204,12 @@ def test_a_limit_that_many_series_share_is_said_once() -> None:
 def test_what_is_withheld_is_not_called_doubtful_and_is_of_the_case_whose_cost_is_shown() -> None:
     drift = Flag("idle-drifted", "h2", "180 W before, 210 W after", "measure idle again")
     trials = powered(demo_trials(), idle_w=None)
-    trust = answer_of(*(replace(one, flags=(drift,)) for one in trials)).trust
+    trust = answer_of(*(replace(one, flags=(drift,)) for one in trials)).doubts.remark
     assert trust == "throughput, CPU, watts: no doubt found · watts above idle: withheld (a)"
     some = [replace(one, flags=(drift,)) for one in powered(demo_trials())]
-    assert "watts above idle: withheld in part (a)" in answer_of(*some).trust
+    assert "watts above idle: withheld in part (a)" in answer_of(*some).doubts.remark
     slow = [replace(one, flags=(drift,) if one.case.test == "udp-60" else ()) for one in trials]
-    assert "withheld" not in answer_of(*slow).trust
+    assert "withheld" not in answer_of(*slow).doubts.remark
 
 
 def test_networks_are_followed_by_the_command_that_compares_them() -> None:
@@ -345,11 +345,11 @@ def test_each_end_is_judged_by_what_is_shown_of_it() -> None:
         for one in powered(scaling_trials((1,)), ends=("sender",))
         if one.receiver
     ]
-    trust = answer_of(*trials).trust
+    trust = answer_of(*trials).doubts.remark
     assert "watts, watts above idle: withheld (a) at the receiver, no doubt found at the sender" in trust
     guess = Flag("rapl-as-system", "h2", "RAPL stands for the system", "read a meter")
     both = powered(scaling_trials((1,)), provenance="simulated", ends=("receiver", "sender"))
-    trust = answer_of(*(replace(one, flags=(guess,)) for one in both)).trust
+    trust = answer_of(*(replace(one, flags=(guess,)) for one in both)).doubts.remark
     assert "above idle: simulated, doubtful (a) at the receiver, simulated at the sender" in trust
 
 
@@ -410,7 +410,7 @@ def test_letters_are_explained_in_markdown() -> None:
 def test_series_of_one_trial_are_named_where_others_have_more() -> None:
     one = [trial(1, Case("udp-1500", "h1", "h2"), 3e9, 1.0)]
     found = answer_of(*renumbered(scaling_trials((1,)), one))
-    assert found.trust == "throughput: one trial of UDP 1500, spread not known · CPU: no doubt found"
+    assert found.doubts.remark == "throughput: one trial of UDP 1500, spread not known · CPU: no doubt found"
     assert "1 trial" in said(found.result)[1].figures
 
 
@@ -418,7 +418,7 @@ def test_nothing_is_called_undoubted_that_no_check_looked_at() -> None:
     trials = powered(scaling_trials((1,)), provenance="simulated")
     found = answer(digest_of(result(trials, imported_from="t.csv")))
     assert found is not None
-    assert found.trust == (
+    assert found.doubts.remark == (
         "throughput, CPU: as t.csv has it · watts, watts above idle: simulated, as t.csv has it"
     )
 

@@ -35,7 +35,6 @@ class Answer:
     """How fast, at what cost, and whether to trust it: blocks of the first screen, and rows of a page."""
 
     sentence: str
-    trust: str
     result: Block
     cost: Block
     doubts: Block
@@ -57,13 +56,11 @@ def answer(
     fastest = _fastest_first(best)
     shown = best if len(best) <= MOST_NAMED else fastest[:MOST_SERIES]
     costing = at or fastest[0]
-    doubts = trust_block(view, fastest_cases or shown, costs, costing)
     return Answer(
         f"{fastest[0].name}: {spoken(fastest[0].summary, view)}.",
-        doubts.remark,
         _result(shown, fastest, view),
         _cost(costing, view),
-        doubts,
+        trust_block(view, fastest_cases or shown, costs, costing),
         series_table(shown, view, tuple(_left_out(view, best, shown))),
     )
 
