@@ -70,24 +70,19 @@ class HeatMap:
     remark: str
     name: str
 
-    def row(self, sender: str) -> list[str]:
-        """Texts of one sender by receiver; empty for itself."""
-        by_receiver = {cell.receiver: cell.text for cell in self.cells if cell.sender == sender}
-        return [by_receiver.get(receiver, "") for receiver in self.hosts]
-
 
 def grid(heat_map: HeatMap) -> Table:
-    """The values of a map as a table: rows send, columns receive."""
+    """The values of a map as a table: rows send, columns receive; a host has none for itself."""
+    texts = {(cell.sender, cell.receiver): cell.text for cell in heat_map.cells}
+    rows = (
+        Row((Cell(sender),), text_cells(*(texts.get((sender, receiver), "") for receiver in heat_map.hosts)))
+        for sender in heat_map.hosts
+    )
     return Table(
         f"{heat_map.title}{f', {heat_map.label}' if heat_map.label else ''} ({heat_map.unit})",
         (Head("sender ↓ receiver →", kind="text"),),
         tuple(map(Head, heat_map.hosts)),
-        (
-            RowGroup(
-                "",
-                tuple(Row((Cell(sender),), text_cells(*heat_map.row(sender))) for sender in heat_map.hosts),
-            ),
-        ),
+        (RowGroup("", tuple(rows)),),
     )
 
 
