@@ -198,7 +198,7 @@ def digest_document(view: Digest, *, trials: bool = False) -> dict[str, Any]:
     }
     if view.searches or view.knees:
         rates = search_documents(view.searches, view.result)
-        knees = knee_documents(view.knees, lambda case: view.findings.doubts(case, "throughput"))
+        knees = knee_documents(view.knees, view.findings)
         document["searches"] = [*rates, *knees]
     effects = experiment(view.result)
     if effects is not None:

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
+from linewatt.analysis import Findings
 from linewatt.analysis.cases import (
     Doubling,
     InstanceRule,
@@ -180,10 +181,6 @@ def _row(step: InstanceStep, search: InstanceSearch) -> Row:
     return Row((Cell(f"{step.case.instances}"),), cells)
 
 
-Doubts = Callable[[Case], Sequence[str]]
-"""what makes the throughput of a case doubtful, by code"""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceStepDocument:
     instances: Count
@@ -225,13 +222,14 @@ class InstanceSearchDocument:
     steps: list[InstanceStepDocument]
 
 
-def as_documents(instance_searches: Iterable[InstanceSearch], doubts: Doubts) -> list[dict[str, Any]]:
+def as_documents(instance_searches: Iterable[InstanceSearch], findings: Findings) -> list[dict[str, Any]]:
     """Of instances the ``searches`` of ``show --json``."""
-    return [document_of(_document(search, doubts)) for search in instance_searches]
+    return [document_of(_document(search, findings)) for search in instance_searches]
 
 
-def _document(search: InstanceSearch, doubts: Doubts) -> InstanceSearchDocument:
+def _document(search: InstanceSearch, findings: Findings) -> InstanceSearchDocument:
     bend, step = search.knee, search.enough
+    codes = (code for step in search.known for code in findings.doubts(step.case, "throughput"))
     return fill(
         InstanceSearchDocument,
         search,
@@ -247,7 +245,7 @@ def _document(search: InstanceSearch, doubts: Doubts) -> InstanceSearchDocument:
         bps_per_instance_after=search.after_bps,
         instances_enough=None if step is None else step.instances,
         not_tried=[count for count in range(1, search.rule.most + 1) if count not in search.tried],
-        doubts=[*dict.fromkeys(code for step in search.known for code in doubts(step.case))],
+        doubts=[*dict.fromkeys(codes)],
         steps=[_step(step, search) for step in search.steps],
     )
 
