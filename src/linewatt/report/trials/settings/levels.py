@@ -72,10 +72,6 @@ NO_LEVEL = document_of(LevelKeys())
 """What a case that is not at a load level has under these keys"""
 
 
-def _score_key(role: Role) -> str:
-    return f"overall_score_{role}_mbps_per_w"
-
-
 def level_name(level: float) -> str:
     """``75 %``, ``12.5 %``, ``active idle``."""
     return f"{percent_from_ratio(level):.4g} %" if level else "active idle"
@@ -221,11 +217,11 @@ def level_keys(curves: Iterable[LevelCurve]) -> dict[Case, dict[str, Any]]:
     """What a row of JSON or CSV has beyond its case: the scores of its curve at both ends, and its remark."""
     keys_by_case: dict[Case, dict[str, Any]] = {}
     for curve in curves:
+        key = f"overall_score_{curve.role}_mbps_per_w"
+        scores = {key: _score(curve), f"{key}_provenance": _score_provenance(curve)}
         for point in curve.points:
             row = keys_by_case.setdefault(point.summary.case, dict(NO_LEVEL))
-            row[_score_key(curve.role)] = _score(curve)
-            row[f"{_score_key(curve.role)}_provenance"] = _score_provenance(curve)
-            row["load_level_remark"] = remark(point)
+            row.update(scores, load_level_remark=remark(point))
     return keys_by_case
 
 
