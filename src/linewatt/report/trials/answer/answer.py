@@ -151,8 +151,7 @@ def letters(doubts: Sequence[str]) -> str:
 
 def spoken(summary: CaseSummary, view: Digest) -> str:
     """A case in one sentence: how fast, with its CI, how much of the line, limited by what."""
-    value, ci = rate(summary, view)
-    parts = [in_words((value, ci)), *_beside([summary], summary)]
+    parts = [in_words(rate(summary, view)), *_beside(summary)]
     return f"{', '.join(parts)}; {limit_words(summary)}"
 
 
@@ -175,14 +174,14 @@ _BESIDE = {
 """what stands beside a throughput, in words"""
 
 
-def _beside(shown: Sequence[CaseSummary], summary: CaseSummary) -> Iterator[str]:
-    """What of the line, loss and latency, where a case of those shown has any; else an empty text."""
+def _beside(summary: CaseSummary) -> Iterator[str]:
+    """What of the line, loss and latency, as far as they are known."""
     for name, words in _BESIDE.items():
-        metric = METRIC_BY_NAME.get(name)
-        if metric is not None and metric.has_values(shown):
-            cell = case_cell(metric, summary, unit := metric.unit(shown))
-            if not cell.missing:
-                yield words.format(f"{cell.text} {unit.name}")
+        metric = METRIC_BY_NAME[name]
+        unit = metric.unit([summary])
+        cell = case_cell(metric, summary, unit)
+        if not cell.missing:
+            yield words.format(f"{cell.text} {unit.name}")
 
 
 def _result(shown: Sequence[Best], fastest: Sequence[Best], view: Digest) -> Block:
@@ -191,15 +190,11 @@ def _result(shown: Sequence[Best], fastest: Sequence[Best], view: Digest) -> Blo
     alike = f" of {plural(shown[0].summary.trials_done, 'trial')}" if len(counts) == 1 else ""
     result_lines = []
     for best_case in shown:
-        trials = () if alike else (_trials(best_case.summary),)
-        further_figures = _beside([best_case.summary], best_case.summary)
-        case = () if best_case.summary.case.of_users else (instances_words(best_case.summary.case),)
-        result_lines.append(
-            (
-                Line(best_case.name, (*rate(best_case.summary, view), *case, *trials, *further_figures)),
-                best_case.summary,
-            )
-        )
+        summary = best_case.summary
+        trials = () if alike else (_trials(summary),)
+        case = () if summary.case.of_users else (instances_words(summary.case),)
+        figures = (*rate(summary, view), *case, *trials, *_beside(summary))
+        result_lines.append((Line(best_case.name, figures), summary))
     entries = tuple(with_limits(result_lines))
     omitted_count = len(fastest) - len(shown)
     return Block("Result", entries, means_are(view, alike), rest="series", left=omitted_count)
