@@ -195,11 +195,10 @@ class _References:
     @property
     def within(self) -> list[float]:
         """The references that the chart's scale takes in."""
-        reference_values = [
-            *self._most.values(),
-            *(value for line in self.lines for _, value in self._offered(line)),
-        ]
-        return [value for value in reference_values if value <= self.reach]
+        from_si = self.chart.quantity.from_si
+        line_rates = [from_si(line.most) for line in self.lines if line.most is not None]
+        offered = [value for line in self.lines for _, value in self._offered(line)]
+        return [value for value in (*line_rates, *offered) if value <= self.reach]
 
     @property
     def words(self) -> str:
@@ -209,14 +208,13 @@ class _References:
             sentences.append("Dashed: ideal linear scaling.")
         if any(line.offered for line in self.lines):
             sentences.append("Dotted: what was offered.")
-        if any(line.most is not None for line in self.lines):
-            sentences.append("Line rate: the payload that it carries.")
-        beyond = {line.most for line in self.lines if self._most.get(line.label, 0.0) > self.reach}
+        line_rates = [line.most for line in self.lines if line.most is not None]
+        beyond = {most for most in line_rates if self.chart.quantity.from_si(most) > self.reach}
         if beyond:
-            rates = " and ".join(
-                self.chart.quantity.text(line_rate) for line_rate in sorted(filter(None, beyond))
-            )
-            sentences[-1] = f"Line rate: {rates} of payload, beyond the chart."
+            rates = " and ".join(map(self.chart.quantity.text, sorted(beyond)))
+            sentences.append(f"Line rate: {rates} of payload, beyond the chart.")
+        elif line_rates:
+            sentences.append("Line rate: the payload that it carries.")
         return " ".join(sentences)
 
     def rows(self, top: float, *, apart: bool) -> list[Row]:
@@ -224,18 +222,14 @@ class _References:
         reference_rows: list[Row] = []
         seen: set[object] = set()
         for line in self.lines:
-            line_rate = self._most.get(line.label)
-            if (
-                line_rate is not None
-                and line.most is not None
-                and line_rate <= top
-                and (apart or line_rate not in seen)
-            ):
-                seen.add(line_rate)
-                text = f"line rate {self.chart.quantity.text(line.most)}"
-                reference_rows.append(
-                    {"kind": "reference", "series": line.label, "value": line_rate, "text": text}
-                )
+            if line.most is not None:
+                line_rate = self.chart.quantity.from_si(line.most)
+                if line_rate <= top and (apart or line_rate not in seen):
+                    seen.add(line_rate)
+                    text = f"line rate {self.chart.quantity.text(line.most)}"
+                    reference_rows.append(
+                        {"kind": "reference", "series": line.label, "value": line_rate, "text": text}
+                    )
             for kind, course in (("offered", self._offered(line)), ("ideal", self._linear(line, top))):
                 drawn = _up_to(course, top)
                 if len(drawn) > 1 and (apart or kind == "ideal" or tuple(drawn) not in seen):
@@ -248,11 +242,6 @@ class _References:
                         for at, (x, value) in enumerate(drawn)
                     ]
         return reference_rows
-
-    @property
-    def _most(self) -> dict[str, float]:
-        from_si = self.chart.quantity.from_si
-        return {line.label: from_si(line.most) for line in self.lines if line.most is not None}
 
     def _offered(self, line: Line) -> list[tuple[float, float]]:
         return [(x, self.chart.quantity.from_si(value)) for x, value in line.offered]
