@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from linewatt.model import ENDS, METHOD
-from linewatt.records import Host
 from linewatt.report.printing.screen import hosts_words
 from linewatt.report.provenance import provenance_words as sources
 from linewatt.report.series import OF_RING, plural
@@ -88,7 +87,11 @@ def _of_hosts(view: Digest) -> Iterator[tuple[str, str]]:
     if emulated:
         translated = "QEMU without KVM translated every instruction of"
         yield f"{translated} {_listed(emulated)}.", f"{translated} {hosts_words(emulated)}"
-    shared = sharing_hosts(view.hosts)
+    shared = [
+        name
+        for name, host in view.hosts.items()
+        if any(neighbour in view.hosts and neighbour != name for neighbour in host.shares_cpus_with)
+    ]
     if shared:
         yield (
             f"{_listed(shared)} share CPUs: what one uses the other lacks, and the CPU use of each may "
@@ -123,15 +126,5 @@ def _unmeasured(view: Digest, named: Callable[[Sequence[str]], str]) -> str:
     return "; ".join(f"Watts on {named(sorted(names))} are {kinds}" for kinds, names in hosts.items())
 
 
-def sharing_hosts(hosts: Mapping[str, Host]) -> tuple[str, ...]:
-    """Hosts of the result that run on CPUs of another host of it."""
-    return tuple(
-        name
-        for name, host in hosts.items()
-        if any(neighbour in hosts and neighbour != name for neighbour in host.shares_cpus_with)
-    )
-
-
-def _listed(names: Iterable[str]) -> str:
-    names = list(names)
+def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
