@@ -171,18 +171,15 @@ def _figure(panels: Sequence[HeatMap]) -> Figure:
     )
 
 
-def _rows(heat_map: HeatMap) -> list[data.Row]:
-    return [
-        {
-            "panel": heat_map.label,
-            "sender": cell.sender,
-            "receiver": cell.receiver,
-            "text": cell.text,
-            "best": cell.best,
-        }
-        | ({} if cell.step is None else {"fill": _colour(cell.step, 0), "ink": _colour(cell.step, 1)})
-        for cell in heat_map.cells
-    ]
+def _rows(heat_map: HeatMap) -> Iterator[data.Row]:
+    for cell in heat_map.cells:
+        row: data.Row = {"panel": heat_map.label, "sender": cell.sender, "receiver": cell.receiver}
+        row |= {"text": cell.text, "best": cell.best}
+        if cell.step is not None:
+            ground, ink = STEPS[cell.step]
+            row["fill"] = f"var(--heat-{cell.step + 1}, {ground})"
+            row["ink"] = f"var(--heat-ink-{cell.step + 1}, {ink})"
+        yield row
 
 
 def _words(heat_map: HeatMap) -> str:
@@ -193,11 +190,6 @@ def _words(heat_map: HeatMap) -> str:
         cell_texts = [f"{cell.sender} → {cell.receiver} {cell.text}" for cell in heat_map.cells]
         return f"{lead}{', '.join(cell_texts)} ({heat_map.unit})"
     return f"{lead}{len(values)} of {len(heat_map.cells)} pairs have a value; the table above has them"
-
-
-def _colour(step: int, which: int) -> str:
-    name = ("heat", "heat-ink")[which]
-    return f"var(--{name}-{step + 1}, {STEPS[step][which]})"
 
 
 def panel_columns(hosts: int, panels: int) -> int:
