@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean
 
 from linewatt.analysis.cases import CaseSummary
@@ -26,21 +26,19 @@ _WORDS = (
 )
 
 
-def port_table(group: TestGroup, trials: Sequence[Trial]) -> Table | None:
-    """A row for each port of every case, means over its trials; ``None`` where hosts have one."""
+def port_tables(tests: Iterable[TestGroup], trials: Sequence[Trial]) -> Iterator[Table]:
+    """One a test whose hosts have several: a row for each port of every case, means over its trials."""
     done = [trial for trial in trials if trial.data_ports and trial.window is not None]
-    if not done:
-        return None
-    groups = tuple(
-        RowGroup(label, rows)
-        for label, series in group.labelled
-        if (rows := tuple(row for summary in series.summaries for row in _rows(summary, done)))
-    )
-    if not groups:
-        return None
-    title = f"{group.title}: data ports, mean over trials"
-    notes = (Note("legend", _WORDS),)
-    return Table(title, (INSTANCES, Head("Port", kind="text")), _HEADS, groups, notes)
+    for test in tests:
+        groups = tuple(
+            RowGroup(label, rows)
+            for label, series in test.labelled
+            if (rows := tuple(row for summary in series.summaries for row in _rows(summary, done)))
+        )
+        if groups:
+            title = f"{test.title}: data ports, mean over trials"
+            keys = (INSTANCES, Head("Port", kind="text"))
+            yield Table(title, keys, _HEADS, groups, (Note("legend", _WORDS),))
 
 
 def _rows(summary: CaseSummary, trials: Sequence[Trial]) -> Iterator[Row]:

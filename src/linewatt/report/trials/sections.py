@@ -28,7 +28,7 @@ from linewatt.report.trials.detail import detail_groups
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.every_trial import EVERY_TRIAL_TITLE as EVERY_TRIAL
 from linewatt.report.trials.every_trial import trials_table
-from linewatt.report.trials.ports import port_table
+from linewatt.report.trials.ports import port_tables
 from linewatt.report.trials.power.feature_notes import feature_power_notes
 from linewatt.report.trials.power.idle import idle_notes
 from linewatt.report.trials.power.power_table import power_cases, power_table
@@ -66,7 +66,7 @@ def page_sections(view: Digest) -> tuple[list[Section], list[Section], Section]:
     charts = Section("Figures", "figures", figures=tuple(draw_figures(others_of_cases, "figure")))
     others = (
         _matrix(view, blocks, runs),
-        _ports(view, chosen),
+        Section("Data ports", "ports", tuple(port_tables(chosen.shown, trials))),
         _effects(view),
         _power(view, runs, chosen),
         _levels(view, runs),
@@ -223,11 +223,6 @@ def _knees(view: Digest) -> Section:
             "bring little, twice in a row, then tried around the knee. Each is a case of other tables, too.",
         ),
     )
-
-
-def _ports(view: Digest, chosen: Selection) -> Section:
-    tables = (port_table(group, view.result.trials) for group in chosen.shown)
-    return Section("Data ports", "ports", tuple(table for table in tables if table is not None))
 
 
 def _roles(chosen: Selection, blocks: Sequence[DetailBlock]) -> Section:

@@ -37,7 +37,7 @@ from linewatt.report.trials.detail import (
 )
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.every_trial import trials_table
-from linewatt.report.trials.ports import port_table
+from linewatt.report.trials.ports import port_tables
 from linewatt.report.trials.power.feature_notes import feature_power_notes
 from linewatt.report.trials.power.idle import idle_notes
 from linewatt.report.trials.power.power_table import power_cases, power_table
@@ -73,8 +73,7 @@ def show_trials(
         parts.append(Text(f"{elsewhere} below."))
     roles = (role_table(group) for group in view.groups)
     parts += [render_table(table, width) for table in roles if table is not None]
-    ports = (port_table(group, view.result.trials) for group in view.groups)
-    parts += [render_table(table, width) for table in ports if table is not None]
+    parts += [render_table(table, width) for table in port_tables(view.groups, view.result.trials)]
     parts += _lists(
         text_lines("Where it ran", ran_lines(view)),
         text_lines(SLOW_HOSTS, connection_lines(view.result.connections)),
