@@ -8,7 +8,7 @@ ran elsewhere is found.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from linewatt.analysis.cases import with_flows
@@ -52,7 +52,7 @@ class Placed:
     processes: tuple[int, ...]
     interrupts: tuple[int, ...] | Missing
     strays: dict[int, tuple[int, ...]]
-    largest: bool
+    largest: bool = False
 
     @property
     def first(self) -> Use:
@@ -93,17 +93,6 @@ class Placed:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """All trials of one case on one host, put together."""
-
-    use: Use
-    put: tuple[int, ...] | None
-    seen: tuple[int, ...]
-    interrupts: tuple[int, ...] | Missing
-    strays: dict[int, tuple[int, ...]]
-
-
 def cpus_text(cpus: Iterable[int]) -> str:
     """``CPU 3`` or ``CPUs 0-3,8``."""
     cpu_set = set(cpus)
@@ -112,16 +101,17 @@ def cpus_text(cpus: Iterable[int]) -> str:
 
 def placements(view: Digest, host: str) -> tuple[Placed, ...]:
     """Every placement that a host had, those to draw first, by falling instances."""
-    runs = list(_runs(view, host))
+    of_cases = list(_of_cases(view, host))
     most_instances: dict[tuple[Role, str | None], int] = {}
-    for run in runs:
-        group = run.use.role, run.use.policy
-        most_instances[group] = max(most_instances.get(group, 0), run.use.case.instances)
-    same: dict[tuple[tuple[int, ...] | None, tuple[int, ...] | None], list[_Run]] = {}
-    for run in sorted(runs, key=lambda run: -run.use.case.instances):
-        same.setdefault((run.put, value_or_none(run.interrupts)), []).append(run)
-    placed = [_placed(host, group_runs, most_instances) for group_runs in same.values()]
-    return tuple(sorted(placed, key=lambda placement: not placement.largest))
+    for placed in of_cases:
+        group = placed.first.role, placed.first.policy
+        most_instances[group] = max(most_instances.get(group, 0), placed.first.case.instances)
+    same: dict[tuple[tuple[int, ...] | None, tuple[int, ...] | None], list[Placed]] = {}
+    for placed in sorted(of_cases, key=lambda placed: -placed.first.case.instances):
+        put = placed.processes if placed.pinned else None
+        same.setdefault((put, value_or_none(placed.interrupts)), []).append(placed)
+    merged = [_merged(alike, most_instances) for alike in same.values()]
+    return tuple(sorted(merged, key=lambda placed: not placed.largest))
 
 
 def split(placed: Sequence[Placed]) -> tuple[tuple[Placed, ...], tuple[Placed, ...]]:
@@ -130,25 +120,23 @@ def split(placed: Sequence[Placed]) -> tuple[tuple[Placed, ...], tuple[Placed, .
     return tuple(placed[:count]), tuple(placed[count:])
 
 
-def _placed(host: str, runs: Sequence[_Run], most_instances: dict[tuple[Role, str | None], int]) -> Placed:
-    first = runs[0]
+def _merged(alike: Sequence[Placed], most_instances: dict[tuple[Role, str | None], int]) -> Placed:
+    """One placement that several cases had."""
+    uses = tuple(placed.first for placed in alike)
     strays: dict[int, set[int]] = {}
-    for run in runs:
-        for cpu, trials in run.strays.items():
+    for placed in alike:
+        for cpu, trials in placed.strays.items():
             strays.setdefault(cpu, set()).update(trials)
-    return Placed(
-        host=host,
-        uses=tuple(run.use for run in runs),
-        pinned=first.put is not None,
-        processes=first.seen if first.put is None else first.put,
-        interrupts=first.interrupts,
+    return replace(
+        alike[0],
+        uses=uses,
         strays={cpu: tuple(sorted(strays[cpu])) for cpu in sorted(strays)},
-        largest=any(run.use.case.instances == most_instances[run.use.role, run.use.policy] for run in runs),
+        largest=any(use.case.instances == most_instances[use.role, use.policy] for use in uses),
     )
 
 
-def _runs(view: Digest, host: str) -> Iterator[_Run]:
-    """What the trials say of each case that the host had a part in."""
+def _of_cases(view: Digest, host: str) -> Iterator[Placed]:
+    """The placement of each case that the host had a part in, as its trials say it."""
     trials: dict[tuple[Case, Role], list[Trial]] = {}
     for trial in with_flows(view.result.trials):
         for role in ENDS:
@@ -157,10 +145,10 @@ def _runs(view: Digest, host: str) -> Iterator[_Run]:
                 trials.setdefault((trial.case, role), []).append(trial)
     for (case, role), case_trials in trials.items():
         policy = dict(case.factors).get(FACTOR, view.result.manifest.asked.placement)
-        yield _run(Use(case, role, policy), case_trials)
+        yield _placed(host, Use(case, role, policy), case_trials)
 
 
-def _run(use: Use, trials: Sequence[Trial]) -> _Run:
+def _placed(host: str, use: Use, trials: Sequence[Trial]) -> Placed:
     put = [_cpus(_put(*process)) for process in _processes(trials[0], use)]
     seen: set[int] = set()
     strays: dict[int, set[int]] = {}
@@ -170,10 +158,13 @@ def _run(use: Use, trials: Sequence[Trial]) -> _Run:
             seen.update(ran_on)
             for cpu in set(ran_on).difference(ran_on if put_cpus is None else put_cpus):
                 strays.setdefault(cpu, set()).add(trial.number)
-    return _Run(
-        use=use,
-        put=None if None in put else tuple(sorted({cpu for cpus in put for cpu in cpus or ()})),
-        seen=tuple(sorted(seen)),
+    pinned = None not in put
+    cpus = {cpu for put_cpus in put for cpu in put_cpus or ()} if pinned else seen
+    return Placed(
+        host=host,
+        uses=(use,),
+        pinned=pinned,
+        processes=tuple(sorted(cpus)),
         interrupts=_interrupts(trials, use.role),
         strays={cpu: tuple(sorted(numbers)) for cpu, numbers in strays.items()},
     )
