@@ -16,6 +16,7 @@ from linewatt.report.charts.data import Row
 from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec
 from linewatt.report.provenance import provenance_mark, provenance_words
+from linewatt.report.series import setting_text
 from linewatt.report.trials.settings.effects import Experiment, beyond_chance, effect_words, unit
 
 MOST_FIGURES = 24
@@ -60,14 +61,10 @@ def _figure(effects: Experiment, group: GroupEffects) -> Figure | None:
 def _description(response_effects: ResponseEffects) -> str:
     sure = provenance_mark(response_effects.provenance)
     rows = ", ".join(
-        f"{_name(row.factor, row.level)} {effect_words(row)}{f' {sure}' if sure else ''}"
+        f"{setting_text([(row.factor, row.level)])} {effect_words(row)}{f' {sure}' if sure else ''}"
         for row in response_effects.rows
     )
     return f"{response_effects.response.title}: {rows}"
-
-
-def _name(factor: str, level: str) -> str:
-    return f"{factor}={level}"
 
 
 def effect_rows(response: ResponseEffects) -> list[Row]:
@@ -75,7 +72,7 @@ def effect_rows(response: ResponseEffects) -> list[Row]:
     rows: list[Row] = []
     for effect in response.rows:
         change = effect.verdict.change
-        base: Row = {"level": _name(effect.factor, effect.level)}
+        base: Row = {"level": setting_text([(effect.factor, effect.level)])}
         if change is None:
             rows.append(base | {"kind": "unknown"})
             continue
