@@ -154,7 +154,7 @@ def test_a_heat_map_prints_every_value_and_colours_it_from_zero() -> None:
     assert cells["arm", "x19"].step == int(len(STEPS) * 10.1 / 15.15)
     assert (cells["x19", "arm"].text, cells["x19", "arm"].step) == (MISSING, None)
     assert cells["x19", "arm"].reason == NO_TRIAL
-    row = grid(throughput).rows[throughput.hosts.index("arm")]
+    row = grid(throughput).rows[throughput.matrix.hosts.index("arm")]
     assert [cell.text for cell in row.cells] == ["", "10.1", "11.1"]
 
 

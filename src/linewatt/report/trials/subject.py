@@ -359,13 +359,8 @@ def matrix_subject(view: Digest) -> Subject | None:
 
     entries = with_limits(extremes)
     entries += [(Line(about, prose=words),) for cases in pairs for about, words in _absent(cases)]
-    drawn = {
-        (f"throughput_bps-{cases.test}", label): matrix for cases in pairs for label, matrix in cases.drawn
-    }
-    maps = [heat_map for heat_map in heat_maps(pairs) if (heat_map.name, heat_map.label) in drawn]
-    grids = [
-        _grid(grid(heat_map), drawn[heat_map.name, heat_map.label], view) for heat_map in maps[:MOST_GRIDS]
-    ]
+    maps = [heat_map for heat_map in heat_maps(pairs) if heat_map.name.startswith("throughput_bps-")]
+    grids = [_grid(grid(heat_map), heat_map.matrix, view) for heat_map in maps[:MOST_GRIDS]]
     if len(maps) > MOST_GRIDS:
         grids.append(Block("Heat maps", rest="heat map", left=len(maps) - MOST_GRIDS))
     line, summary = extremes[0]

@@ -65,7 +65,7 @@ class HeatMap:
     title: str
     label: str
     unit: str
-    hosts: tuple[str, ...]
+    matrix: Matrix
     cells: tuple[HeatCell, ...]
     remark: str
     name: str
@@ -74,14 +74,15 @@ class HeatMap:
 def grid(heat_map: HeatMap) -> Table:
     """The values of a map as a table: rows send, columns receive; a host has none for itself."""
     texts = {(cell.sender, cell.receiver): cell.text for cell in heat_map.cells}
+    hosts = heat_map.matrix.hosts
     rows = (
-        Row((Cell(sender),), text_cells(*(texts.get((sender, receiver), "") for receiver in heat_map.hosts)))
-        for sender in heat_map.hosts
+        Row((Cell(sender),), text_cells(*(texts.get((sender, receiver), "") for receiver in hosts)))
+        for sender in hosts
     )
     return Table(
         f"{heat_map.title}{f', {heat_map.label}' if heat_map.label else ''} ({heat_map.unit})",
         (Head("sender ↓ receiver →", kind="text"),),
-        tuple(map(Head, heat_map.hosts)),
+        tuple(map(Head, hosts)),
         (RowGroup("", tuple(rows)),),
     )
 
@@ -113,7 +114,7 @@ def heat_maps(tests: Iterable[PairCases]) -> tuple[HeatMap, ...]:
                         title=f"{test_title(cases.test)}: {words}",
                         label=label,
                         unit=unit.name,
-                        hosts=matrix.hosts,
+                        matrix=matrix,
                         cells=_marked(_cells(matrix, field, unit, max(values)), best),
                         remark=remark,
                         name=f"{field}-{cases.test}",
@@ -159,15 +160,15 @@ def _figure(panels: Sequence[HeatMap]) -> Figure:
         caption += f" Dashed, {MISSING}: {'; '.join(missing)}."
     if any(cell.best for panel in panels for cell in panel.cells):
         caption += f" Outlined: the best{' of each map' if len(panels) > 1 else ''}."
-    columns = panel_columns(len(first.hosts), len(panels))
+    columns = panel_columns(len(first.matrix.hosts), len(panels))
     rows = [row for panel in panels for row in _rows(panel)]
     return Figure(
         name=f"matrix-{first.name}",
         title=first.title,
         caption=caption,
         description="; ".join(_words(panel) for panel in panels),
-        spec=_spec(rows, first.hosts, [panel.label for panel in panels], columns),
-        wide=columns > 1 or len(first.hosts) >= _WIDE_FROM,
+        spec=_spec(rows, first.matrix.hosts, [panel.label for panel in panels], columns),
+        wide=columns > 1 or len(first.matrix.hosts) >= _WIDE_FROM,
     )
 
 
@@ -186,7 +187,7 @@ def _words(heat_map: HeatMap) -> str:
     """What a map shows, for whoever cannot see it; a large one only how it ranges."""
     values = [cell for cell in heat_map.cells if cell.step is not None]
     lead = f"{heat_map.label}: " if heat_map.label else ""
-    if len(heat_map.hosts) <= _WIDE_FROM:
+    if len(heat_map.matrix.hosts) <= _WIDE_FROM:
         cell_texts = [f"{cell.sender} → {cell.receiver} {cell.text}" for cell in heat_map.cells]
         return f"{lead}{', '.join(cell_texts)} ({heat_map.unit})"
     return f"{lead}{len(values)} of {len(heat_map.cells)} pairs have a value; the table above has them"
