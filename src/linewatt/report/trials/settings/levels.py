@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from linewatt.analysis.cases import MISSED_RATIO, LevelCurve, LevelPoint
-from linewatt.analysis.metrics import MBPS_PER_W, METRIC_BY_NAME, POWER_BY_NAME, POWER_METRICS
+from linewatt.analysis.metrics import MBPS_PER_W, METRIC_BY_NAME, POWER_BY_NAME
 from linewatt.analysis.power import SCOPE_WORDS
 from linewatt.declare import (
     BOOLEAN,
@@ -47,7 +47,7 @@ from linewatt.units import format_percent, format_rate, mbps_from_bps, percent_f
 
 TITLE = "Load levels"
 _OF_CASE = ("target_bps", "throughput_bps", "lost_ratio", "target_deviation_ratio")
-_OF_END = [metric for metric in POWER_METRICS if metric.name in ("system_w", "system_bps_per_w")]
+_OF_END = [POWER_BY_NAME[name] for name in ("system_w", "system_bps_per_w")]
 _NOTHING_SENT = "nothing is sent at active idle"
 _NEED_TRAFFIC = frozenset({"Off target", "Loss", "System efficiency"})
 
@@ -179,11 +179,10 @@ def _level(point: LevelPoint) -> dict[str, Any]:
     }
     for name in _OF_CASE:
         row |= export(METRIC_BY_NAME[name], summary)
-    cores = export(METRIC_BY_NAME[f"{point.role}_cpu_cores"], summary)
-    row |= {key.removeprefix(f"{point.role}_"): value for key, value in cores.items()}
+    of_end = export(METRIC_BY_NAME[f"{point.role}_cpu_cores"], summary)
     for power in _OF_END:
-        exported = export_end(power, point.role, point.power)
-        row |= {key.removeprefix(f"{point.role}_"): value for key, value in exported.items()}
+        of_end |= export_end(power, point.role, point.power)
+    row |= {key.removeprefix(f"{point.role}_"): value for key, value in of_end.items()}
     return row | {"target_missed": point.missed, "remark": remark(point)}
 
 
@@ -202,14 +201,12 @@ def _keys_of_level() -> Keys:
         "trials_failed": COUNT,
     }
     role = ENDS[0]
-    of_end = [
-        metric_schema(METRIC_BY_NAME[f"{role}_cpu_cores"]),
-        *(end_schema(power_metric, role) for power_metric in _OF_END),
-    ]
     for name in _OF_CASE:
         keys |= metric_schema(METRIC_BY_NAME[name])
-    for metric_keys in of_end:
-        keys |= {name.removeprefix(f"{role}_"): value_schema for name, value_schema in metric_keys.items()}
+    of_end = metric_schema(METRIC_BY_NAME[f"{role}_cpu_cores"])
+    for power in _OF_END:
+        of_end = {**of_end, **end_schema(power, role)}
+    keys |= {name.removeprefix(f"{role}_"): value_schema for name, value_schema in of_end.items()}
     return {**keys, "target_missed": maybe(BOOLEAN), "remark": maybe(TEXT)}
 
 
@@ -299,9 +296,7 @@ def _columns(cases: LevelCases, marks: Marks) -> list[Shown]:
     if cases.scope:
         scope = cases.curves[0].scope
         powers = {point.summary.case: point.power for point in cases.points if point.power}
-        for name in ("system_w", "system_bps_per_w"):
-            column = POWER_BY_NAME[name]
-            columns.append(of_power(column, column.units[0], cases.role, scope, powers, marks))
+        columns += [of_power(column, column.units[0], cases.role, scope, powers, marks) for column in _OF_END]
     return columns
 
 
