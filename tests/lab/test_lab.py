@@ -23,8 +23,8 @@ from tests.lab.test_campaign import HANG_LIMIT_S
 from linewatt.errors import InvalidInput, LabError
 from linewatt.features.lab import api as lab
 from linewatt.features.lab import build, processes, recipe, system
-from linewatt.features.lab.layout import cpu_list
 from linewatt.features.lab.state import ROOT
+from linewatt.hosts.facts.cpulist import format_cpulist
 
 pytestmark = pytest.mark.lab
 
@@ -199,7 +199,7 @@ def test_nothing_is_routed_out_of_a_host_nor_between_its_networks(lab2: lab.Lab)
 def test_a_host_runs_on_its_own_cpus_and_steers_receive_work_to_them(lab2: lab.Lab) -> None:
     for host in lab2.hosts:
         affinity = ssh(lab2, host.name, "taskset", "-pc", "$$").rpartition(": ")[2]
-        assert affinity == cpu_list(host.cpus)
+        assert affinity == format_cpulist(host.cpus)
         masks = ssh(lab2, host.name, "cat", "/sys/class/net/data0/queues/rx-*/rps_cpus").split()
         assert masks
         assert {int(mask.replace(",", ""), 16) for mask in masks} == {sum(1 << cpu for cpu in host.irq_cpus)}

@@ -23,9 +23,10 @@ import linewatt
 from linewatt.errors import LabError
 from linewatt.features.lab import bmc_recipe, processes
 from linewatt.features.lab.keys import write_secret
-from linewatt.features.lab.layout import HostLayout, Layout, cpu_list
+from linewatt.features.lab.layout import HostLayout, Layout
 from linewatt.features.lab.power_model import server_power
 from linewatt.features.lab.system import Tools, tool_environment
+from linewatt.hosts.facts import format_cpulist
 
 BmcState = Literal["up", "silent", "down", "not fed"]
 """``not fed``: it answers, but its values no longer follow the host; ``silent``: it runs and does not answer
@@ -80,7 +81,7 @@ def write_files(layout: Layout, directory: Path) -> Path:
 def start_arguments(host: HostLayout, directory: Path, ipmi_sim: str) -> list[str]:
     """The log and the command of a host's BMC, for the host's start script."""
     # Any CPU may run it, not only the host's: a BMC has a processor of its own.
-    everywhere = cpu_list(sorted(os.sched_getaffinity(0)))
+    everywhere = format_cpulist(os.sched_getaffinity(0))
     files = [
         "-c",
         str(_host_file(directory, host, "lan.conf")),

@@ -348,25 +348,3 @@ def _sharing_hosts(
         tuple(names[sharer] for sharer in sharers[own_cores] if sharer != host)
         for host, own_cores in enumerate(cores_of_hosts)
     ]
-
-
-def cpu_list(cpus: Sequence[int]) -> str:
-    """``(0, 1, 2, 5)`` as ``0-2,5``, the kernel's list format."""
-    parts: list[str] = []
-    ordered = sorted(cpus)
-    start = 0
-    for at in range(1, len(ordered) + 1):
-        if at == len(ordered) or ordered[at] != ordered[at - 1] + 1:
-            first, last = ordered[start], ordered[at - 1]
-            parts.append(str(first) if first == last else f"{first}-{last}")
-            start = at
-    return ",".join(parts)
-
-
-def cpu_mask(cpus: Sequence[int]) -> str:
-    """``(0, 33)`` as ``2,00000001``, the kernel's mask format (32 bits a word, highest first)."""
-    value = sum(1 << cpu for cpu in set(cpus))
-    words = [f"{value & 0xFFFFFFFF:08x}"]
-    while value := value >> 32:
-        words.append(f"{value & 0xFFFFFFFF:08x}")
-    return ",".join(reversed(words)).lstrip("0") or "0"

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from linewatt.features.lab import bmc_recipe
-from linewatt.features.lab.layout import SSH_PORT, HostLayout, Layout, cpu_list, cpu_mask
+from linewatt.features.lab.layout import SSH_PORT, HostLayout, Layout
+from linewatt.hosts.facts import cpu_mask, format_cpulist
 
 INVENTORY_HEADER = "# Inventory of a linewatt lab; removed by: linewatt lab down --name "
 
@@ -299,9 +300,9 @@ def _cpu_variables(host: HostLayout) -> list[tuple[str, object]]:
     if host.guest is not None:
         return []
     return [
-        ("linewatt_cpus", cpu_list(host.cpus)),
-        ("linewatt_app_cpus", cpu_list(host.app_cpus)),
-        ("linewatt_irq_cpus", cpu_list(host.irq_cpus)),
+        ("linewatt_cpus", format_cpulist(host.cpus)),
+        ("linewatt_app_cpus", format_cpulist(host.app_cpus)),
+        ("linewatt_irq_cpus", format_cpulist(host.irq_cpus)),
     ]
 
 

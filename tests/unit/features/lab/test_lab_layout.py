@@ -13,7 +13,7 @@ from tests.amounts import inputs
 
 from linewatt.errors import InvalidInput
 from linewatt.features.lab.api import LabRequest
-from linewatt.features.lab.layout import Cores, cpu_list, cpu_mask, lay_out, parse_rate, split_cpus
+from linewatt.features.lab.layout import Cores, lay_out, parse_rate, split_cpus
 
 TWO_CORES: Cores = ((0,), (1,))
 FOUR_CORES_SMT: Cores = ((0, 4), (1, 5), (2, 6), (3, 7))
@@ -140,18 +140,6 @@ def test_a_name_that_is_no_plain_word_is_refused(name: str) -> None:
 def test_numbers_out_of_range_are_refused_with_the_range(hosts: int, mtu: int) -> None:
     with pytest.raises(InvalidInput, match=r"must be \d+ to \d+, got"):
         LabRequest(hosts=hosts, mtu=mtu)
-
-
-@given(st.sets(st.integers(0, 300), min_size=1))
-def test_kernel_lists_and_masks_say_the_same_cpus(cpus: set[int]) -> None:
-    listed = set()
-    for part in cpu_list(tuple(cpus)).split(","):
-        first, _, last = part.partition("-")
-        listed |= set(range(int(first), int(last or first) + 1))
-    assert listed == cpus
-    words = cpu_mask(tuple(cpus)).split(",")
-    assert all(len(word) == 8 for word in words[1:])
-    assert int("".join(words), 16) == sum(1 << cpu for cpu in cpus)
 
 
 def test_each_data_port_has_a_subnet_of_its_own_and_one_port_is_as_ever() -> None:

@@ -305,7 +305,7 @@ def _document_of_status(lab: LabStatus) -> dict[str, Any]:
 
 
 def _print_table(labs: list[LabStatus]) -> None:
-    from linewatt.features.lab.layout import cpu_list
+    from linewatt.hosts.facts import format_cpulist
 
     columns = ("lab", "state", "host", "sshd", "bmc", "address", "data ipv4", "data ipv6", "cpus", "guest")
     rows: list[tuple[str, ...]] = [columns]
@@ -325,7 +325,7 @@ def _print_table(labs: list[LabStatus]) -> None:
                     part.address,
                     " ".join(port.ipv4 for port in part.ports),
                     " ".join(port.ipv6 for port in part.ports),
-                    cpu_list(part.cpus),
+                    format_cpulist(part.cpus),
                     "-" if part.guest is None else part.guest.description,
                 )
             )
