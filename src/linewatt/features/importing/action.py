@@ -16,23 +16,8 @@ from linewatt.store.bundle import is_bundle, unpack_bundle
 SCHEMA_VERSION = 1
 
 
-def import_path(  # noqa: PLR0913  one parameter an option
-    *,
-    table: str,
-    name: str | None,
-    omit: float | None,
-    tail: float | None,
-    timezone: str | None,
-    host: list[str],
-    skip: list[str],
-    network: str | None,
-    sender: str | None,
-    receiver: str | None,
-    results: Path,
-    as_json: bool,
-) -> None:
+def import_path(table: str, name: str | None, given_options: Given, results: Path, *, as_json: bool) -> None:
     """Store files measured by hand, a table, or a bundle, as a result."""
-    given_options = Given(omit, tail, timezone, host, skip, network, sender, receiver)
     path = Path(table)
     if table != "-" and not path.is_dir() and is_bundle(path):
         _refuse(given_options, "a bundle")

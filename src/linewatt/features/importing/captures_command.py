@@ -29,14 +29,14 @@ MOST_S = 86_400.0
 class Given:
     """Options of the command that are of files that people measured by hand, and of nothing else."""
 
-    omit: float | None = None
-    tail: float | None = None
-    timezone: str | None = None
-    host: Sequence[str] = ()
-    skip: Sequence[str] = ()
-    network: str | None = None
-    sender: str | None = None
-    receiver: str | None = None
+    omit: float | None
+    tail: float | None
+    timezone: str | None
+    host: Sequence[str]
+    skip: Sequence[str]
+    network: str | None
+    sender: str | None
+    receiver: str | None
 
     @property
     def named(self) -> list[str]:

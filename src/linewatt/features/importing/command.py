@@ -99,18 +99,7 @@ def import_command(  # noqa: PLR0913  each is an option
     the columns.
     """
     from linewatt.features.importing.action import import_path
+    from linewatt.features.importing.captures_command import Given
 
-    import_path(
-        table=table,
-        name=name,
-        omit=omit,
-        tail=tail,
-        timezone=timezone,
-        host=host,
-        skip=skip,
-        network=network,
-        sender=sender,
-        receiver=receiver,
-        results=results,
-        as_json=as_json,
-    )
+    given_options = Given(omit, tail, timezone, host, skip, network, sender, receiver)
+    import_path(table, name, given_options, results, as_json=as_json)
