@@ -5,12 +5,30 @@ result."""
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from linewatt.cli import Results
 
-_PANEL = "Files measured by hand"
+
+def _of_files(name: str, metavar: str, words: str, default: list[str] | None = None) -> Any:
+    """An option of files that people measured by hand, and of nothing else."""
+    return typer.Option(default, name, metavar=metavar, help=words, rich_help_panel="Files measured by hand")
+
+
+_OMIT = _of_files("--omit", "SECONDS", "Of a test: left out at its start; default 0.")
+_TAIL = _of_files("--tail", "SECONDS", "Of a test: left out at its end; default 0.")
+_TIMEZONE = _of_files(
+    "--timezone",
+    "ZONE",
+    "That of clocks of mpstat and sar, such as +02:00 or Europe/Berlin; default: UTC, if they fit.",
+)
+_HOST = _of_files("--host", "HOST", "NAME=FILE: the host that a file is of; repeatable.", [])
+_SKIP = _of_files("--skip", "PATTERN", "Files to leave out, such as '*.md'; repeatable.", [])
+_NETWORK = _of_files("--network", "NAME", "What the load went through; default bare.")
+_SENDER = _of_files("--sender", "NAME", "What the host is called that sends in every test.")
+_RECEIVER = _of_files("--receiver", "NAME", "What the host is called that receives in every test.")
 
 
 def import_command(  # noqa: PLR0913  each is an option
@@ -23,62 +41,14 @@ def import_command(  # noqa: PLR0913  each is an option
     name: str | None = typer.Option(
         None, "--name", metavar="NAME", help="Name of the result; default that of the file or folder."
     ),
-    omit: float | None = typer.Option(
-        None,
-        "--omit",
-        metavar="SECONDS",
-        help="Of a test: left out at its start; default 0.",
-        rich_help_panel=_PANEL,
-    ),
-    tail: float | None = typer.Option(
-        None,
-        "--tail",
-        metavar="SECONDS",
-        help="Of a test: left out at its end; default 0.",
-        rich_help_panel=_PANEL,
-    ),
-    timezone: str | None = typer.Option(
-        None,
-        "--timezone",
-        metavar="ZONE",
-        help="That of clocks of mpstat and sar, such as +02:00 or Europe/Berlin; default: UTC, if they fit.",
-        rich_help_panel=_PANEL,
-    ),
-    host: list[str] = typer.Option(
-        [],
-        "--host",
-        metavar="HOST",
-        help="NAME=FILE: the host that a file is of; repeatable.",
-        rich_help_panel=_PANEL,
-    ),
-    skip: list[str] = typer.Option(
-        [],
-        "--skip",
-        metavar="PATTERN",
-        help="Files to leave out, such as '*.md'; repeatable.",
-        rich_help_panel=_PANEL,
-    ),
-    network: str | None = typer.Option(
-        None,
-        "--network",
-        metavar="NAME",
-        help="What the load went through; default bare.",
-        rich_help_panel=_PANEL,
-    ),
-    sender: str | None = typer.Option(
-        None,
-        "--sender",
-        metavar="NAME",
-        help="What the host is called that sends in every test.",
-        rich_help_panel=_PANEL,
-    ),
-    receiver: str | None = typer.Option(
-        None,
-        "--receiver",
-        metavar="NAME",
-        help="What the host is called that receives in every test.",
-        rich_help_panel=_PANEL,
-    ),
+    omit: float | None = _OMIT,
+    tail: float | None = _TAIL,
+    timezone: str | None = _TIMEZONE,
+    host: list[str] = _HOST,
+    skip: list[str] = _SKIP,
+    network: str | None = _NETWORK,
+    sender: str | None = _SENDER,
+    receiver: str | None = _RECEIVER,
     results: Results = Path("results"),
     as_json: bool = typer.Option(False, "--json", help="Print what was stored as JSON."),
 ) -> None:
