@@ -140,29 +140,20 @@ def stamp_line(line: str) -> tuple[float, float, bool] | None:
     if match := _EPOCH.fullmatch(text):
         return float(text.replace(",", ".")), _resolution_s(match[2]), True
     if match := _ISO.fullmatch(text):
-        return _iso(match[1], match[2], match[3], match[4])
-    if match := _DATE_SAYS.fullmatch(text):
-        month, day, clock, half, zone, year = match.groups()
-        day_text = f"{year}-{_MONTHS.index(month) + 1:02d}-{int(day):02d}"
-        clock_s = time_of_day_s(f"{clock} {half}" if half else clock)
-        return _placed(
-            midnight_s(_whole_day(day_text)) + clock_s,
-            1.0,
-            zone if zone[0] in "+-" or zone in ("UTC", "GMT") else None,
-        )
-    return None
-
-
-def _iso(day: str, clock: str, part: str | None, zone: str | None) -> tuple[float, float, bool]:
+        day, clock, part, zone = match.groups()
+    elif match := _DATE_SAYS.fullmatch(text):
+        month, day_of_month, time, half, zone_name, year = match.groups()
+        day = f"{year}-{_MONTHS.index(month) + 1:02d}-{int(day_of_month):02d}"
+        clock = f"{time} {half}" if half else time
+        part = None
+        zone = zone_name if zone_name[0] in "+-" or zone_name in ("UTC", "GMT") else None
+    else:
+        return None
     local_s = midnight_s(_whole_day(day)) + time_of_day_s(clock) + float(f"0.{part or 0}")
-    return _placed(local_s, _resolution_s(part), zone)
-
-
-def _placed(local_s: float, resolution_s: float, zone: str | None) -> tuple[float, float, bool]:
     if zone is None:
-        return local_s, resolution_s, False
+        return local_s, _resolution_s(part), False
     full_zone = f"{zone}:00" if re.fullmatch(r"[+-]\d\d", zone) else zone
-    return unix_s(local_s, zone_of(full_zone)), resolution_s, True
+    return unix_s(local_s, zone_of(full_zone)), _resolution_s(part), True
 
 
 def _whole_day(text: str) -> date:
