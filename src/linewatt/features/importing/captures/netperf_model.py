@@ -65,15 +65,7 @@ class Title:
     has_no_control: bool
 
     @property
-    def protocol(self) -> str | None:
-        return self._test.protocol
-
-    @property
-    def is_reverse(self) -> bool:
-        return self._test.is_reverse
-
-    @property
-    def _test(self) -> KindOfTest:
+    def kind(self) -> KindOfTest:
         """Raises InvalidInput for a test that is not read."""
         if self.name not in TESTS:
             raise InvalidInput(

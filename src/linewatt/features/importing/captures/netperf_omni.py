@@ -212,7 +212,7 @@ def _test(
 
 
 def _is_udp(section: Section, values: _Values) -> bool:
-    protocol = values.text("PROTOCOL") or (section.title.protocol if section.title else None)
+    protocol = values.text("PROTOCOL") or (section.title.kind.protocol if section.title else None)
     if protocol is None:
         protocol = _needed(values, "PROTOCOL")
     if protocol.lower() not in ("tcp", "udp"):
@@ -223,7 +223,7 @@ def _is_udp(section: Section, values: _Values) -> bool:
 def _is_reverse(section: Section, values: _Values) -> bool:
     direction = values.text("DIRECTION")
     if direction is None and section.title is not None:
-        return section.title.is_reverse
+        return section.title.kind.is_reverse
     direction = _needed(values, "DIRECTION")
     if direction not in ("Send", "Receive"):
         raise ParseError(f"has a direction of {one_line(direction)[:20]!r}, which netperf does not have")

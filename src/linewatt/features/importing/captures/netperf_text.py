@@ -73,8 +73,8 @@ def measured(section: Section) -> Iterator[Measured]:
             "holds netperf's omni output in columns for people; let netperf print CSV (-- -o) or keys (-- -k)"
         )
     test = Measured(
-        is_udp=title.protocol == "udp",
-        is_reverse=title.is_reverse,
+        is_udp=title.kind.protocol == "udp",
+        is_reverse=title.kind.is_reverse,
         family=title.family,
         peer=title.peer,
         own_address=title.own_address,
