@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import median
 
 from linewatt.engine.live import Record
@@ -178,11 +178,5 @@ def _channels(names: Sequence[str]) -> Mapping[str, Channel]:
     )
     if DCMI in names:
         scope_of[DCMI] = DCMI_SCOPE
-    template = Channel(
-        "",
-        "W",
-        "gauge",
-        "",
-        method="ipmitool, read by hand; the step and tolerance of the sensor are not known",
-    )
-    return {name: replace(template, name=name, scope=scope_of[name]) for name in names}
+    method = "ipmitool, read by hand; the step and tolerance of the sensor are not known"
+    return {name: Channel(name, "W", "gauge", scope_of[name], method=method) for name in names}
