@@ -96,7 +96,10 @@ def import_any(table: Table, source: str, imported_s: float) -> tuple[Kind, Impo
         return kind, imported.import_table(table, source, imported_s)
     if kind.name == "scaling":
         return kind, _series(table, source, imported_s)
-    return kind, Imported((), {}, {}, _CHECKS[kind.name](table, source))
+    _CHECKS[kind.name](table, source)
+    reads_no_others = kind.name in (published.PACKET_POWER, published.COMPONENTS)
+    ignored = tuple(name for name in table.columns if reads_no_others and name not in kind.needs)
+    return kind, Imported((), {}, {}, ignored)
 
 
 def _series(table: Table, source: str, imported_s: float) -> Imported:
@@ -161,14 +164,13 @@ def _refuse(table: Table, source: str, warnings: Iterable[TableWarning]) -> None
             raise InvalidInput(f"{source}: {warning}")
 
 
-def _soak(table: Table, source: str) -> tuple[str, ...]:
+def _check_soak(table: Table, source: str) -> None:
     _refuse(table, source, quantities.published(table).warnings)
-    return ()
 
 
-_CHECKS: dict[str, Callable[[Table, str], tuple[str, ...]]] = {
-    published.MEANS: lambda table, source: published.means(table, source).unread,
-    published.PACKET_POWER: lambda table, source: published.packet_power(table, source).unread,
-    published.COMPONENTS: lambda table, source: published.components(table, source).unread,
-    published.SOAK: _soak,
+_CHECKS: dict[str, Callable[[Table, str], object]] = {
+    published.MEANS: published.means,
+    published.PACKET_POWER: published.packet_power,
+    published.COMPONENTS: published.components,
+    published.SOAK: _check_soak,
 }

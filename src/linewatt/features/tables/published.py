@@ -75,7 +75,6 @@ class Means:
     printed: tuple[str, ...]
     rows: tuple[MeanRow, ...]
     warnings: tuple[TableWarning, ...] = ()
-    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +84,6 @@ class PacketPower:
     readings: tuple[Reading, ...]
     model: PacketEnergy | None
     reason: str | None
-    unread: tuple[str, ...]
     ports: float
     header_bytes: float
 
@@ -95,7 +93,6 @@ class Components:
     """Parts of a machine and what each draws."""
 
     parts: tuple[Part, ...]
-    unread: tuple[str, ...]
 
     @property
     def total_w(self) -> float:
@@ -143,10 +140,10 @@ def means(table: Table, source: str) -> Means:
 
 def packet_power(table: Table, source: str) -> PacketPower:
     """Read a table of a router's watts. Raises InvalidInput."""
-    return _packet_power([_reading(row, source) for row in table.rows], table, source)
+    return _packet_power([_reading(row, source) for row in table.rows], source)
 
 
-def _packet_power(read: Sequence[tuple[float, float, Reading]], table: Table, source: str) -> PacketPower:
+def _packet_power(read: Sequence[tuple[float, float, Reading]], source: str) -> PacketPower:
     boxes = {(ports, header) for ports, header, _ in read}
     if len(boxes) > 1:
         raise InvalidInput(
@@ -156,7 +153,7 @@ def _packet_power(read: Sequence[tuple[float, float, Reading]], table: Table, so
     readings = tuple(reading for _, _, reading in read)
     energy = fit_packet_energy(readings, ports, header)
     model, reason = (None, energy.reason) if isinstance(energy, Missing) else (energy, None)
-    return PacketPower(readings, model, reason, _unread(table, PACKET_POWER_COLUMNS), ports, header)
+    return PacketPower(readings, model, reason, ports, header)
 
 
 def _reading(row: Row, source: str) -> tuple[float, float, Reading]:
@@ -183,7 +180,7 @@ def packet_energy_fit(table: Table, source: str) -> EnergyFit:
             unread.append(error.without(source))
     if not read:
         raise InvalidInput(f"{source}: no row can be read: {unread[0]}")
-    power = _packet_power(read, table, source)
+    power = _packet_power(read, source)
     step_w = _step_w(power.readings)
     rows = [
         EnergyRow(
@@ -232,7 +229,7 @@ def components(table: Table, source: str) -> Components:
         watts = read.cell("power_w", _positive)
         provenance = read.cell("provenance", lambda cell: one_of(cell, provenances))
         parts.append(Part(read.cell("component", _named), "other", watts, provenance))
-    return Components(tuple(parts), _unread(table, COMPONENT_COLUMNS))
+    return Components(tuple(parts))
 
 
 def _mean(read: Reader, name: str) -> Mean | None:
@@ -286,7 +283,3 @@ def _is_name(table: Table, name: str) -> bool:
     return name in CASE_COLUMNS or any(
         row.cells[name] and parse_number(row.cells[name]) is None for row in table.rows
     )
-
-
-def _unread(table: Table, read: Collection[str]) -> tuple[str, ...]:
-    return tuple(name for name in table.columns if name not in read)
