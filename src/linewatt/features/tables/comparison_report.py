@@ -49,13 +49,31 @@ class MeansComparison:
         return self.means.tested
 
     def document(self) -> dict[str, Any]:
-        return document(self.means, self.base_id, self.other_id)
+        differs = {name: TwoTexts(*values) for name, values in self.means.apart.items()}
+        return document_of(
+            MeansDocument(
+                a=self.base_id,
+                b=self.other_id,
+                answer=answer(self.means),
+                differs=differs,
+                changes=[_row_of_change(change) for change in self.means.changes],
+                alone=tuple(self.means.alone),
+            )
+        )
 
     def rows(self) -> list[dict[str, Any]]:
-        return rows(self.means)
+        """A row a figure."""
+        return [document_of(_row_of_change(change)) for change in self.means.changes]
 
     def terminal(self, width: int | None) -> RenderableType:
-        return show(self.means, self.base_id, self.other_id, width)
+        """The answer, then every figure of both tables."""
+        differs = (
+            f"{name}: A {value_a}, B {value_b}" for name, (value_a, value_b) in self.means.apart.items()
+        )
+        lines = [f"A {self.base_id}", f"B {self.other_id}", *differs, answer(self.means)]
+        return Group(
+            *(Text(one_line(line)) for line in lines), Text(), render_table(_table(self.means), width)
+        )
 
 
 def compared(sides: Sequence[Sequence[Path]], *, plain: bool) -> MeansComparison:
@@ -77,17 +95,6 @@ def compared(sides: Sequence[Sequence[Path]], *, plain: bool) -> MeansComparison
         raise InvalidInput(f"{paths[0].name}: of published means only --json and --csv may be asked for")
     base, new = (load_result(path) for path in paths)
     return MeansComparison(compare_means(means_of(base), means_of(new)), base.id, new.id)
-
-
-def show(means_compared: MeansCompared, a: str, b: str, width: int | None) -> RenderableType:
-    """The answer, then every figure of both tables."""
-    differs = (
-        f"{name}: A {value_a}, B {value_b}" for name, (value_a, value_b) in means_compared.apart.items()
-    )
-    lines = [f"A {a}", f"B {b}", *differs, answer(means_compared)]
-    return Group(
-        *(Text(one_line(line)) for line in lines), Text(), render_table(_table(means_compared), width)
-    )
 
 
 def answer(means_compared: MeansCompared) -> str:
@@ -181,29 +188,9 @@ class MeansDocument(Versioned):
     """What only one table has."""
 
 
-def document(means_compared: MeansCompared, a: str, b: str) -> dict[str, Any]:
-    """The document of ``compare --json``."""
-    differs = {name: TwoTexts(*values) for name, values in means_compared.apart.items()}
-    return document_of(
-        MeansDocument(
-            a=a,
-            b=b,
-            answer=answer(means_compared),
-            differs=differs,
-            changes=[_row_of_change(change) for change in means_compared.changes],
-            alone=tuple(means_compared.alone),
-        )
-    )
-
-
 def schema() -> Schema:
-    """Of :func:`document`."""
+    """Of the document of a comparison."""
     return of_class(MeansDocument)
-
-
-def rows(means_compared: MeansCompared) -> list[dict[str, Any]]:
-    """A row a figure."""
-    return [document_of(_row_of_change(change)) for change in means_compared.changes]
 
 
 def _row_of_change(change: MeanChange) -> MeanChangeDocument:
