@@ -7,6 +7,7 @@ describes a case are trials of it. Nothing is guessed: what the table lacks is u
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import get_args
@@ -66,18 +67,20 @@ def trials_of(table: Table) -> AnalysedTable:
     agree = [name for name in groups.group_columns(table, known_columns) if name not in ("mtu", "test")]
     warnings: list[TableWarning] = []
     trials: list[Trial] = []
+    repetitions: Counter[Case] = Counter()
     fans: dict[Case, float] = {}
     for row in table.rows:
         read = _read(row, sources, warnings)
         if row.aligned and all(name in read for name in _NEEDED):
             watts = _power(row, read, warnings)
             trial = _trial(len(trials) + 1, row, read, agree, watts)
-            trials.append(trial)
+            repetitions[trial.case] += 1
+            trials.append(replace(trial, repetition=repetitions[trial.case]))
             fans |= {trial.case: read["fan_rpm"]} if "fan_rpm" in read else {}
     if not trials:
         why = f" that can be read: {warnings[0]}" if warnings else ""
         raise InvalidInput(f"no row has both instances and a throughput{why}")
-    return AnalysedTable(tuple(_numbered(trials)), fans, tuple(warnings))
+    return AnalysedTable(tuple(trials), fans, tuple(warnings))
 
 
 def _read(row: Row, sources: Mapping[str, Source], warnings: list[TableWarning]) -> dict[str, float]:
@@ -112,16 +115,6 @@ def _trial(
         sender=_end(case.sender, read.get("local_cores")),
         receiver=_receiver(case, read, watts),
     )
-
-
-def _numbered(trials: Sequence[Trial]) -> list[Trial]:
-    """Rows of one case as its repetitions."""
-    counts: dict[Case, int] = {}
-    numbered = []
-    for trial in trials:
-        counts[trial.case] = counts.get(trial.case, 0) + 1
-        numbered.append(replace(trial, repetition=counts[trial.case]))
-    return numbered
 
 
 def _line_goodput_bps(case: Case, read: Mapping[str, float]) -> float | None:
