@@ -17,7 +17,7 @@ from linewatt.delimited import Row, Table, TableWarning
 from linewatt.errors import InvalidInput
 from linewatt.features.tables import groups, inputs
 from linewatt.features.tables.columns import COLUMNS
-from linewatt.features.tables.imported import one_of, same_words, test_of
+from linewatt.features.tables.imported import one_of, same_words, test_of, unknown_end
 from linewatt.features.tables.inputs import Source
 from linewatt.model import Case, CpuShares, EndResult, PowerResult, Provenance, Trial
 from linewatt.network import Framing, goodput_bps
@@ -112,7 +112,7 @@ def _trial(
         reason=NOT_SAID,
         throughput_bps=read["throughput_bps"],
         line_goodput_bps=_line_goodput_bps(case, read),
-        sender=_end(case.sender, read.get("local_cores")),
+        sender=replace(unknown_end(case.sender, "sender", NOT_SAID), cpu_cores=read.get("local_cores")),
         receiver=_receiver(case, read, watts),
     )
 
@@ -126,20 +126,14 @@ def _line_goodput_bps(case: Case, read: Mapping[str, float]) -> float | None:
 
 
 def _receiver(case: Case, read: Mapping[str, float], watts: tuple[PowerResult, ...]) -> EndResult:
-    end = _end(case.receiver, read.get("efficiency_cores"))
     return replace(
-        end,
-        role="receiver",
+        unknown_end(case.receiver, "receiver", NOT_SAID),
+        cpu_cores=read.get("efficiency_cores"),
         base_frequency_hz=read.get("base_frequency_hz"),
         app_cpu=_shares(read.get("app_idle")),
         irq_cpu=_shares(read.get("irq_idle")),
         power=watts,
     )
-
-
-def _end(host: str, cores: float | None) -> EndResult:
-    fields = ("cpu_cores", "app_cpu", "irq_cpu", "load_cpu_cores", "base_frequency_hz")
-    return EndResult(host, "sender", cores, None, None, None, None, reasons=dict.fromkeys(fields, NOT_SAID))
 
 
 def _shares(idle: float | None) -> CpuShares | None:

@@ -148,16 +148,17 @@ def _end(read: Reader, host: str, role: Role) -> EndResult:
     shares = {part: _shares(read, part) for part in PARTS}
     power = _power(read)
     return replace(
-        _unknown_end(host, role),
+        unknown_end(host, role, NOT_SAID),
         app_cpu=shares["app"],
         irq_cpu=shares["irq"],
         power=() if power is None else (power,),
     )
 
 
-def _unknown_end(host: str, role: Role) -> EndResult:
+def unknown_end(host: str, role: Role, reason: str) -> EndResult:
+    """An end of which nothing is known, for one reason."""
     fields = ("cpu_cores", "app_cpu", "irq_cpu", "load_cpu_cores", "base_frequency_hz")
-    reasons = dict.fromkeys(fields, NOT_SAID)
+    reasons = dict.fromkeys(fields, reason)
     return EndResult(host, role, None, None, None, None, None, reasons=reasons)
 
 
@@ -254,8 +255,8 @@ def _trial(number: int, case: Case, repetition: int, ends: Mapping[Role, _Line],
         reason=NOT_SAID,
         throughput_bps=receiver.rate_bps if receiver else None,
         offered_bps=sender.rate_bps if sender else None,
-        sender=sender.end if sender else _unknown_end(case.sender, "sender"),
-        receiver=receiver.end if receiver else _unknown_end(case.receiver, "receiver"),
+        sender=sender.end if sender else unknown_end(case.sender, "sender", NOT_SAID),
+        receiver=receiver.end if receiver else unknown_end(case.receiver, "receiver", NOT_SAID),
     )
 
 
