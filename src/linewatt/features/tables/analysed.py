@@ -34,8 +34,8 @@ _NEEDED = ("instances", "throughput_bps")
 _EXTRA_SOURCES: Mapping[str, Source] = {
     "line_rate_bps": Source({"line_rate_gbps": inputs.positive}, bps_from_gbps),
     "mtu": Source({"mtu": inputs.whole}, lambda value: value),
-    "app_idle": Source({"app_cpu_idle_pct": inputs.idle_ratio}, lambda value: value),
-    "irq_idle": Source({"irq_cpu_idle_pct": inputs.idle_ratio}, lambda value: value),
+    "app_idle": Source({"app_cpu_idle_pct": inputs.share}, lambda value: value),
+    "irq_idle": Source({"irq_cpu_idle_pct": inputs.share}, lambda value: value),
     "fan_rpm": Source({"fan_rpm": inputs.number}, lambda value: value),
 }
 _PROVENANCES: Mapping[str, Provenance] = same_words(*get_args(Provenance))

@@ -168,7 +168,7 @@ def _shares(read: Reader, part: str) -> CpuShares | None:
     filled = [column for column in columns.values() if read.row.cells.get(column)]
     if not filled:
         return None
-    ratios = {name: ratio_from_percent(read.cell(column, _percent)) for name, column in columns.items()}
+    ratios = {name: read.cell(column, inputs.share) for name, column in columns.items()}
     total = sum(ratios.values())
     if total > ratio_from_percent(_MOST_PERCENT):
         read.fail(filled[0], f"the five shares add up to {100 * total:.2f} %, which is more than one CPU has")
@@ -344,10 +344,3 @@ def _whole(cell: str) -> int:
         return int(inputs.whole(cell))
     except BadCell:
         raise BadCell(f"{_shown(cell)} is not a whole number from 1") from None
-
-
-def _percent(cell: str) -> float:
-    value = inputs.number(cell)
-    if not 0 <= value <= 100:
-        raise BadCell(f"{cell} is not between 0 and 100")
-    return value

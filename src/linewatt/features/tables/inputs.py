@@ -85,8 +85,8 @@ def unit(cell: str) -> float:
     return scale
 
 
-def idle_ratio(cell: str) -> float:
-    """An idle share 0..1 of idle %. Raises BadCell."""
+def share(cell: str) -> float:
+    """A share 0..1 of CPU time in %. Raises BadCell."""
     value = number(cell)
     if not 0 <= value <= 100:
         raise BadCell(f"{cell} is not between 0 and 100")
@@ -113,7 +113,7 @@ def _with_unit(name: str, unit_name: str) -> Source:
 
 
 def _used(app: str, irq: str) -> Source:
-    return Source({app: idle_ratio, irq: idle_ratio}, _used_cores)
+    return Source({app: share, irq: share}, _used_cores)
 
 
 _REMOTE = _column("remote_cpu_pct", units.cores_from_percent)
