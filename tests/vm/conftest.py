@@ -15,6 +15,7 @@ from linewatt.features.lab import api as lab
 from linewatt.features.lab.api import Guest, Nic
 from linewatt.features.lab.guests import start
 from linewatt.features.lab.guests.tools import kernels, why_no_guests
+from linewatt.features.lab.recipe import log_file
 from linewatt.features.lab.state import ROOT, Registry
 
 SMALL = Guest(nics=(Nic(), Nic("virtio-net-pci")))
@@ -64,7 +65,7 @@ def _labs_of(item: pytest.Item) -> list[lab.Lab]:
 def stuck(one: lab.Lab) -> str | None:
     """A guest that does not answer and whose kernel says that one of its CPUs stands still."""
     for host in one.hosts:
-        if "soft lockup" in start._end_of(start.log_of(host, ROOT / one.name)):
+        if "soft lockup" in start._end_of(log_file(host, ROOT / one.name)):
             (answers,) = start.answering([host.address])
             if not answers:
                 return host.name

@@ -24,6 +24,7 @@ from linewatt.features.lab import processes
 from linewatt.features.lab.guests import start
 from linewatt.features.lab.guests.tools import kernels
 from linewatt.features.lab.layout import HostLayout
+from linewatt.features.lab.recipe import log_file
 from linewatt.features.lab.state import ROOT, Registry
 
 pytestmark = [pytest.mark.vm, pytest.mark.full]
@@ -250,7 +251,7 @@ def test_guests_that_stand_still_make_room_for_new_ones(
     """As the tests after this one need them: by the same names, keys and addresses."""
     boots = [ssh(guests, host.name, BOOT) for host in guests.hosts]
     qemu = emulator_of(guests.hosts[0])
-    with start.log_of(guests.hosts[0], ROOT / guests.name).open("a") as log:
+    with log_file(guests.hosts[0], ROOT / guests.name).open("a") as log:
         log.write("watchdog: BUG: soft lockup - CPU#1 stuck for 26s! [swapper/1:0]\n")
     assert stuck(guests) is None, "it answers"
     os.kill(qemu, signal.SIGSTOP)

@@ -25,7 +25,7 @@ from linewatt.features.lab import bmc_recipe, processes
 from linewatt.features.lab.keys import write_secret
 from linewatt.features.lab.layout import HostLayout, Layout
 from linewatt.features.lab.power_model import server_power
-from linewatt.features.lab.system import Tools, tool_environment
+from linewatt.features.lab.system import Tools, log_words, tool_environment
 from linewatt.hosts.facts import format_cpulist
 
 BmcState = Literal["up", "silent", "down", "not fed"]
@@ -222,5 +222,4 @@ def _log_of_feeder(directory: Path) -> Path:
 
 
 def _timeout_message(log: Path) -> str:
-    log_end = " ".join(log.read_text(errors="replace").split()[-40:]) if log.exists() else ""
-    return f"(limit {_START_LIMIT_S:.0f} s); its log: {log_end or 'empty'}; lab up --no-bmc does without"
+    return f"(limit {_START_LIMIT_S:.0f} s); {log_words(log)}; lab up --no-bmc does without"

@@ -21,7 +21,7 @@ from linewatt.features.lab.guests.tools import GuestTools
 from linewatt.features.lab.keys import KeyPair, make_key, write_private
 from linewatt.features.lab.layout import SSH_PORT, HostLayout, Layout
 from linewatt.features.lab.state import LabState
-from linewatt.features.lab.system import Tools, names_present, run_batch, tool_environment
+from linewatt.features.lab.system import Tools, log_words, names_present, run_batch, tool_environment
 
 _START_LIMIT_S = 60.0
 _ANSWER_LIMIT_S = 60.0  # 250 hosts on a busy machine; a host that has died is noticed at once
@@ -168,15 +168,12 @@ def wait_for_hosts(layout: Layout, directory: Path) -> None:
         process = process_of(host, directory)
         while not processes.listens(process, SSH_PORT):
             if not processes.is_inside(process, host.namespace):
-                raise LabError(
-                    f"lab {layout.name}: {host.name}: sshd has ended; {_format_log(host, directory)}"
-                )
+                log = log_words(recipe.log_file(host, directory))
+                raise LabError(f"lab {layout.name}: {host.name}: sshd has ended; {log}")
             if time.monotonic() > deadline:
                 where = f"{host.address}:{SSH_PORT} (limit {_ANSWER_LIMIT_S:.0f} s)"
-                raise LabError(
-                    f"lab {layout.name}: {host.name}: sshd does not listen on {where};"
-                    f" {_format_log(host, directory)}"
-                )
+                log = log_words(recipe.log_file(host, directory))
+                raise LabError(f"lab {layout.name}: {host.name}: sshd does not listen on {where}; {log}")
             time.sleep(_RETRY_S)
     first = layout.hosts[0].address
     if not answers(first, limit_s=_REACH_LIMIT_S):
@@ -192,12 +189,6 @@ def process_of(host: HostLayout, directory: Path) -> int:
         return int(recipe.process_file(host, directory).read_text().strip() or 0)
     except FileNotFoundError:  # it is being taken down
         return 0
-
-
-def _format_log(host: HostLayout, directory: Path) -> str:
-    log = directory / f"{host.name}.log"
-    log_end = " ".join(log.read_text(errors="replace").split()[-40:]) if log.exists() else ""
-    return f"its log: {log_end or 'empty'}"
 
 
 def answering(addresses: Sequence[str]) -> list[bool]:

@@ -181,7 +181,7 @@ def start_arguments(layout: Layout, host: HostLayout, sshd: str, directory: Path
         shape_batch(layout.rate_bps, [port.interface for port in host.ports]),
         cpu_mask(host.irq_cpus),
         str(process_file(host, directory)),
-        str(directory / f"{host.name}.log"),
+        str(log_file(host, directory)),
         sshd,
         str(directory / f"{host.name}.conf"),
     ]
@@ -190,6 +190,11 @@ def start_arguments(layout: Layout, host: HostLayout, sshd: str, directory: Path
 def process_file(host: HostLayout, directory: Path) -> Path:
     """Where :data:`START_HOST` says which process is the host's."""
     return directory / f"{host.name}.pid"
+
+
+def log_file(host: HostLayout, directory: Path) -> Path:
+    """What a host's sshd says, or a guest's console and its script."""
+    return directory / f"{host.name}.log"
 
 
 def sshd_config(host: HostLayout, directory: Path, *, source_penalties: bool) -> str:

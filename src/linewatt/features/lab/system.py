@@ -76,6 +76,12 @@ def tool_environment() -> Mapping[str, str]:
     return {"PATH": search_path(), "LC_ALL": "C"}
 
 
+def log_words(log: Path) -> str:
+    """``its log: …``, for a message: how it ends."""
+    log_end = " ".join(log.read_text(errors="replace").split()[-40:]) if log.exists() else ""
+    return f"its log: {log_end or 'empty'}"
+
+
 def _sshd_version(sshd: str) -> tuple[int, int]:
     # -V is unknown to sshd before 9.2, which then prints its version before its usage: both go to stderr.
     done = subprocess.run([sshd, "-V"], capture_output=True, text=True, timeout=_TOOL_LIMIT_S, check=False)

@@ -23,7 +23,7 @@ from linewatt.features.lab.bmc_recipe import lan_conf
 from linewatt.features.lab.guests import meter, recipe, start, tools
 from linewatt.features.lab.guests.spec import MODELS, parse_nic, same_guests
 from linewatt.features.lab.layout import Layout, lay_out
-from linewatt.features.lab.recipe import inventory
+from linewatt.features.lab.recipe import inventory, log_file
 from linewatt.features.lab.state import Registry
 
 CORES = ((0,), (1,))
@@ -443,6 +443,6 @@ def test_a_guest_whose_cpu_stands_still_is_not_waited_for(
     monkeypatch.setattr(processes, "is_inside", lambda _pid, _namespace: True)
     monkeypatch.setattr(start, "_UP_LIMIT_S", -1.0)
     hosts = layout_of(Guest()).hosts
-    start.log_of(hosts[0], tmp_path).write_text(log)
+    log_file(hosts[0], tmp_path).write_text(log)
     with pytest.raises(LabError, match=said):
         start.wait_for_guests(hosts, tmp_path, {"h1": 1}, "lab x")

@@ -20,7 +20,8 @@ from linewatt.features.lab.guests.recipe import Wire
 from linewatt.features.lab.guests.spec import Guest
 from linewatt.features.lab.guests.tools import GuestTools, unpacked_modules
 from linewatt.features.lab.layout import SSH_PORT, HostLayout, Layout
-from linewatt.features.lab.system import search_path
+from linewatt.features.lab.recipe import log_file
+from linewatt.features.lab.system import log_words, search_path
 
 _UP_LIMIT_S = 420.0
 """without KVM a guest boots in 16 s on a quiet machine, and in minutes on one whose CPUs are all busy"""
@@ -53,11 +54,6 @@ def wires_of(layout: Layout, host: HostLayout, guest: Guest) -> tuple[Wire, ...]
 def handed_directory(host: HostLayout, directory: Path) -> Path:
     """What a guest may read: its own key, its sshd's configuration, and its script."""
     return directory / "guests" / host.name
-
-
-def log_of(host: HostLayout, directory: Path) -> Path:
-    """A guest's console and what its script says."""
-    return directory / f"{host.name}.log"
 
 
 def write_files(layout: Layout, directory: Path, sshd: str, tools: GuestTools, *, bmc: bool) -> None:
@@ -115,7 +111,7 @@ def start_arguments(
         recipe.network_batch(wires, host.bmc_address, layout.mtu),
         shape,
         str(process),
-        str(log_of(host, directory)),
+        str(log_file(host, directory)),
         str(start_file(host, directory)),
     ]
 
@@ -131,13 +127,14 @@ def wait_for_guests(
         waiting = [host for host, its in zip(waiting, answers, strict=True) if not its]
         for host in waiting:
             if not processes.is_inside(process_of[host.name], host.namespace):
-                raise LabError(f"{what}: guest {host.name} has ended; {_format_log(host, directory)}")
+                log = log_words(log_file(host, directory))
+                raise LabError(f"{what}: guest {host.name} has ended; {log}")
             if stuck := stuck_cpu(host, directory):
                 raise LabError(f"{what}: guest {host.name} does not answer: {stuck}")
         if waiting and time.monotonic() > deadline:
             host = waiting[0]
             where = f"{host.address}:{SSH_PORT} (limit {_UP_LIMIT_S:.0f} s)"
-            log = _format_log(host, directory)
+            log = log_words(log_file(host, directory))
             raise LabError(f"{what}: sshd of guest {host.name} does not answer on {where}; {log}")
         if waiting:
             time.sleep(_ASK_AGAIN_S)
@@ -162,17 +159,13 @@ def stuck_cpu(host: HostLayout, directory: Path) -> str | None:
 
     It happens where CPUs are emulated, seldom; one that was watched for 520 s did not go on.
     """
-    reports = _STUCK.findall(_end_of(log_of(host, directory)))
+    reports = _STUCK.findall(_end_of(log_file(host, directory)))
     if not reports or int(reports[-1][1]) < _STUCK_LIMIT_S:
         return None
     cpu, stuck_s = reports[-1]
     return (
         f"its kernel says that CPU {cpu} has stood still for {stuck_s} s, as happens where CPUs are emulated"
     )
-
-
-def _format_log(host: HostLayout, directory: Path) -> str:
-    return f"its log: {' '.join(_end_of(log_of(host, directory)).split()[-40:]) or 'empty'}"
 
 
 def _end_of(log: Path) -> str:
