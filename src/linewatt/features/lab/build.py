@@ -18,7 +18,7 @@ from linewatt.features.lab import bmc, processes, recipe
 from linewatt.features.lab.guests import start as guests
 from linewatt.features.lab.guests.recipe import GUEST_DIRECTORY, START_GUEST
 from linewatt.features.lab.guests.tools import GuestTools
-from linewatt.features.lab.keys import KeyPair, make_key, write_private
+from linewatt.features.lab.keys import KeyPair, make_key, write_secret
 from linewatt.features.lab.layout import SSH_PORT, HostLayout, Layout
 from linewatt.features.lab.state import LabState
 from linewatt.features.lab.system import Tools, log_words, names_present, run_batch, tool_environment
@@ -64,7 +64,7 @@ def build(
 def write_files(layout: Layout, directory: Path, tools: Tools, *, emulated: bool = False) -> None:
     """Keys, sshd configurations, homes, what the BMCs need, and the inventory."""
     user = make_key()
-    write_private(directory / "id_ed25519", user)
+    write_secret(directory / "id_ed25519", user.private)
     (directory / "authorized_keys").write_text(f"{user.public} linewatt-lab-{layout.name}\n")
     public_keys = {}
     for host in layout.hosts:
@@ -85,7 +85,7 @@ def _write_sshd_files(host: HostLayout, directory: Path, key: KeyPair, tools: To
         theirs, seen = guests.handed_directory(host, directory), GUEST_DIRECTORY
         theirs.mkdir(parents=True)
         (theirs / "authorized_keys").write_text((directory / "authorized_keys").read_text())
-    write_private(theirs / f"{host.name}.key", key)
+    write_secret(theirs / f"{host.name}.key", key.private)
     config = recipe.sshd_config(host, seen, source_penalties=tools.sshd_version >= (9, 8))
     (theirs / f"{host.name}.conf").write_text(config)
     (theirs / "home" / host.name).mkdir(parents=True)

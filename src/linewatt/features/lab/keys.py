@@ -34,12 +34,7 @@ def make_key() -> KeyPair:
     )
 
 
-def write_private(path: Path, key: KeyPair) -> None:
-    """Store the private half, readable by its owner only from the first moment."""
-    write_secret(path, key.private)
-
-
 def write_secret(path: Path, content: bytes) -> None:
-    """Store what nobody else may read, in a file that is not there yet."""
+    """Store what nobody else may read from the first moment, in a file that is not there yet."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(content)
