@@ -14,16 +14,19 @@ from linewatt.document import read_yaml
 from linewatt.features.lab.api import LabRequest
 from linewatt.features.lab.own_lab import own_lab
 
+SHIPPED = Path(__file__).parents[1] / "demo.yaml"
+"""the demo's campaign, which is part of the package"""
+
 
 def run_demo(*, file: Path | None, results: Path, output: Path | None, rate: str) -> None:
     """Run the example campaign on two simulated hosts, with its report."""
     can_be_made("--results", results)
     if output is not None:
         checked_target(output)
-    read_yaml(file or shipped_campaign())
+    read_yaml(file or SHIPPED)
     request = LabRequest(hosts=2, rate=rate)
     with own_lab("demo", request, f"two hosts on this machine, {rate} between them") as lab:
-        campaign = load_campaign(file or shipped_campaign(), lab.inventory)
+        campaign = load_campaign(file or SHIPPED, lab.inventory)
         ended, left_changed = execute(
             campaign, plan_campaign(campaign, campaign.seed or 0), None, results, as_json=False
         )
@@ -35,10 +38,3 @@ def run_demo(*, file: Path | None, results: Path, output: Path | None, rate: str
         report(ended.id, output or results / f"{ended.id}.html", results)
     if ended.failed or ended.pending or left_changed:
         raise typer.Exit(1)
-
-
-def shipped_campaign() -> Path:
-    """The demo's campaign file, which is part of the package."""
-    from importlib.resources import files
-
-    return Path(str(files("linewatt.features.lab") / "demo.yaml"))

@@ -20,6 +20,8 @@ from linewatt.features.lab.guests.spec import Guest, same_guests
 from linewatt.features.lab.own_lab import own_lab
 from linewatt.report.comparison import parse_factor
 
+SHIPPED = Path(__file__).parents[1] / "kernels.yaml"
+"""what is measured where no file says it, part of the package"""
 _GENERATOR = "h1"
 
 
@@ -59,13 +61,6 @@ def compare_kernels(  # noqa: PLR0913  one parameter an option
         raise typer.Exit(1)
 
 
-def shipped_campaign() -> Path:
-    """The default campaign file, part of the package."""
-    from importlib.resources import files
-
-    return Path(str(files("linewatt.features.lab") / "kernels.yaml"))
-
-
 def _check_campaign(file: Path | None, hosts: Sequence[str], *, ports: int) -> None:
     """Check the campaign before guests are booted, which takes a minute. Raises InvalidInput."""
     data = [f"data{number}" for number in range(ports)]
@@ -87,6 +82,4 @@ def _check_campaign(file: Path | None, hosts: Sequence[str], *, ports: int) -> N
 
 def _load_campaign(file: Path | None, hosts: Sequence[str], inventory: Path) -> Campaign:
     pairs = [f"{_GENERATOR} -> {host}" for host in hosts]
-    return load_campaign(
-        file or shipped_campaign(), inventory, edit=lambda document: {**document, "pairs": pairs}
-    )
+    return load_campaign(file or SHIPPED, inventory, edit=lambda document: {**document, "pairs": pairs})
