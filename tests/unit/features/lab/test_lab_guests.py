@@ -315,7 +315,7 @@ def test_modules_of_an_unpacked_kernel_are_handed_to_its_guest(tmp_path: Path) -
     assert modules == tmp_path / "my kernel" / "lib" / "modules" / "6.1"
     layout = layout_of(Guest())
     wires = start.wires_of(layout, layout.hosts[0], Guest())
-    boot = recipe.Boot("virtme-run", "busybox", str(image), kvm=False, modules=str(modules))
+    boot = recipe.Boot("virtme-run", "busybox", str(image), kvm=False, modules=modules)
     argv = recipe.command(Guest(), "h1", wires, Path("/lab/guests/h1"), boot)
     assert argv[argv.index("--kimg") + 1] == str(image)
     assert f"/run/linewatt-modules/6.1={modules}" in argv

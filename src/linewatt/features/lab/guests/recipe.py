@@ -103,7 +103,7 @@ class Boot:
     kernel: str
     kvm: bool
     bmc: bool = False
-    modules: str | None = None
+    modules: Path | None = None
     """of a kernel that was unpacked, by version; None: the machine's own, which the guest sees anyway"""
     table: str | None = None
     unpacked: str | None = None
@@ -182,7 +182,7 @@ def monitor(handed: Path) -> Path:
 def _modules(boot: Boot) -> list[str]:
     if boot.modules is None:
         return []
-    return ["--rodir", f"{_MODULES}/{Path(boot.modules).name}={boot.modules}"]
+    return ["--rodir", f"{_MODULES}/{boot.modules.name}={boot.modules}"]
 
 
 def _processors(guest: Guest) -> str:

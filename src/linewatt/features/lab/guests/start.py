@@ -9,7 +9,6 @@ import socket
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 from linewatt.errors import LabError
@@ -68,8 +67,13 @@ def write_files(layout: Layout, directory: Path, sshd: str, tools: GuestTools, *
         (handed / "guest.sh").write_text(recipe.guest_script(host.guest, wires, layout.mtu, sshd, host.name))
         scratch = directory / "guests" / f"{host.name}.scratch"
         scratch.mkdir()
-        boot = replace(
-            _boot(tools, kernel, bmc=bmc),
+        boot = recipe.Boot(
+            tools.virtme_run,
+            tools.busybox,
+            str(kernel),
+            tools.kvm,
+            bmc,
+            modules=unpacked_modules(kernel),
             table=table if host.guest.acpi_meter else None,
             unpacked=unpacked.get(kernel),
             in_turn=not tools.kvm and (bool(host.shares_cpus_with) or host.guest.cpus > len(host.cpus)),
@@ -78,18 +82,6 @@ def write_files(layout: Layout, directory: Path, sshd: str, tools: GuestTools, *
         # What it leaves where programs leave things goes with the lab.
         variables = {"PATH": search_path(), "LC_ALL": "C", "HOME": str(scratch), "TMPDIR": str(scratch)}
         start_file(host, directory).write_text(recipe.start_script(argv, variables))
-
-
-def _boot(tools: GuestTools, kernel: Path, *, bmc: bool) -> recipe.Boot:
-    modules = unpacked_modules(kernel)
-    return recipe.Boot(
-        tools.virtme_run,
-        tools.busybox,
-        str(kernel),
-        tools.kvm,
-        bmc,
-        None if modules is None else str(modules),
-    )
 
 
 def _unpacked(kernels: Sequence[Path], directory: Path) -> dict[Path, str]:
