@@ -193,20 +193,9 @@ def _runs_as_requested(state: LabState, request: LabRequest, registry: Registry)
     if not state.ready:
         return False
     current = state.request
-    shapes = [
-        (
-            *(
-                lab_request.hosts,
-                lab_request.rate_bps,
-                lab_request.mtu,
-                lab_request.ports,
-                lab_request.shared_bps,
-            ),
-            *(lab_request.bmc, lab_request.meters, lab_request.guests),
-        )
-        for lab_request in (current, request)
-    ]
-    if shapes[0] != shapes[1]:
+    rates = (current.rate_bps, current.shared_bps)
+    in_its_words = replace(request, rate=current.rate, shared=current.shared)  # 10G is 10gbit
+    if in_its_words != current or (request.rate_bps, request.shared_bps) != rates:
         without = "" if current.bmc else ", without BMCs"
         if not current.meters.as_drawn:
             without = f", BMC refresh {current.bmc_refresh_s:g} s, average {current.bmc_average_s:g} s"
