@@ -143,10 +143,11 @@ def _made(group: _Group, options: Options) -> Made:
     nodes = {
         host: frozenset(track.node for track in tracks if track.node) for host, tracks in group.tracks.items()
     }
-    trial_facts = doubts.Known(group.tests, _readings(group, load, options), group.clocks, load, nodes)
+    placed_readings = {name: _placed(group, name, load, options) for name in group.case.hosts}
+    trial_facts = doubts.Known(group.tests, placed_readings, group.clocks, load, nodes)
     readings = {
         name: tuple(placement.reading for placement in placements)
-        for name, placements in trial_facts.readings.items()
+        for name, placements in placed_readings.items()
     }
     for name, host_readings in readings.items():
         texts |= {
@@ -209,11 +210,6 @@ def _window(group: _Group, load: Window, options: Options) -> Window:
             f"and --tail leave {max(0.0, window.seconds):.1f} s; name less"
         )
     return window
-
-
-def _readings(group: _Group, load: Window, options: Options) -> dict[str, tuple[Placed, ...]]:
-    """By host, those of its sources. Raises InvalidInput."""
-    return {name: _placed(group, name, load, options) for name in group.case.hosts}
 
 
 def _placed(group: _Group, host: str, load: Window, options: Options) -> tuple[Placed, ...]:
@@ -308,11 +304,7 @@ def _half_known(
         lost_packets=lost,
         lost_ratio=lost / packets if lost is not None and packets else None,
         retransmits=whole_sum(end_count.retransmits for end_count in sent or ()),
-    ).with_ends(_without_load)
-
-
-def _without_load(end: EndResult) -> EndResult:
-    return replace(end, load_cpu_cores=None)
+    ).with_ends(lambda end: replace(end, load_cpu_cores=None))
 
 
 def _explained(end: EndResult, trial_facts: doubts.Known) -> EndResult:
