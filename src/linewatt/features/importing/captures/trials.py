@@ -246,19 +246,14 @@ def _output(test: OneTest, number: int) -> InstanceOutput:
 
 
 def _run(group: _Group, load: Window) -> TrialRun:
-    case = group.case
-    planned = PlannedTrial(
-        group.number,
-        group.repetition,
-        case,
-        tuple(PlannedInstance(number, test.line.port, None, None) for number, test in enumerate(group.tests)),
-    )
+    outputs = tuple(_output(test, number) for number, test in enumerate(group.tests))
+    instances = tuple(output.planned for output in outputs)
     return TrialRun(
-        planned=planned,
+        planned=PlannedTrial(group.number, group.repetition, group.case, instances),
         started_s=load.start_s,
         ended_s=load.end_s,
         load_s=load.seconds,
-        outputs=tuple(_output(test, number) for number, test in enumerate(group.tests)),
+        outputs=outputs,
         clocks={name: clock.offset for name, clock in group.clocks.items() if isinstance(clock, HostClock)},
         target_bps=None,
     )
