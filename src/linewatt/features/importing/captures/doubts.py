@@ -166,15 +166,13 @@ def _receiver(seen: Seen, tests: Sequence[OneTest]) -> Iterator[Flag]:
 def _told(seen: Seen, tests: Sequence[OneTest]) -> Iterator[Flag]:
     roles: tuple[Role, ...] = ("receiver", "sender")
     for role in roles:
-        told_tests = [test for test in tests if test.is_told(sender=role == "sender")]
+        told_tests = [test for test in tests if test.end_of(seen.case.host(role)) is None]
         counted_tests = [
             test for test in told_tests if isinstance(test.load_end(sender=role == "sender"), LoadEnd)
         ]
         if not counted_tests:
             continue
-        whence = next(
-            end.told for end in (counted_tests[0].client, counted_tests[0].server) if end is not None
-        )
+        whence = counted_tests[0].ends[0].told
         yield Flag(
             "told-by-the-other-end",
             seen.case.host(role),
@@ -189,7 +187,7 @@ def _more(tests: Sequence[OneTest]) -> str:
 
 def of_runs(seen: Seen, tests: Sequence[OneTest]) -> Iterator[Flag]:
     """That a load's figures are means of several runs, and that these differed by too much."""
-    ends = [end for test in tests for end in (test.client, test.server) if end is not None]
+    ends = [end for test in tests for end in test.ends]
     hosts = ", ".join(seen.case.hosts)
     for end in [end for end in ends if end.mean_of][:1]:
         yield Flag(
@@ -209,7 +207,7 @@ def of_runs(seen: Seen, tests: Sequence[OneTest]) -> Iterator[Flag]:
 
 def no_cpu_file(host: str, tests: Sequence[OneTest]) -> str:
     """Why the CPU use of an end is not known of which nobody wrote any."""
-    ends = [end for test in tests for end in (test.client, test.server) if end is not None]
+    ends = [end for test in tests for end in test.ends]
     why = next((f"; {end.no_cpu}" for end in ends if end.no_cpu), "")
     return f"no CPU readings of {host} among the imported files{why}"
 

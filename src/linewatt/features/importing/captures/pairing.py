@@ -43,25 +43,26 @@ class OneTest:
     """where a process of its own went the opposite way; None of one that worked both ways by itself"""
 
     @property
+    def ends(self) -> tuple[ToldEnd, ...]:
+        """Those of which there is a file, the client's first."""
+        return tuple(end for end in (self.client, self.server) if end is not None)
+
+    @property
     def line(self) -> ToldEnd:
         """The end whose clock is that of the trial."""
-        ends = [end for end in (self.client, self.server) if end is not None]
-        if not ends:
-            raise ValueError("a test without any end")
-        return next((end for end in ends if end.undated is None), ends[0])
+        return next((end for end in self.ends if end.undated is None), self.ends[0])
 
     @property
     def asked(self) -> Asked:
-        return (self.client or self.line).asked
+        return self.ends[0].asked
 
     @property
     def files(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(end.file for end in (self.client, self.server) if end is not None))
+        return tuple(dict.fromkeys(end.file for end in self.ends))
 
     @property
     def failure(self) -> str | None:
-        failures = [end.failure for end in (self.client, self.server) if end is not None and end.failure]
-        return failures[0] if failures else None
+        return next((end.failure for end in self.ends if end.failure), None)
 
     @property
     def start_s(self) -> float:
@@ -90,12 +91,6 @@ class OneTest:
         if own_end is not None:
             return own_end.own if own_end.own_missing is None else Missing(own_end.own_missing)
         return peer_end.other if peer_end is not None else Missing("no file of it")
-
-    def is_told(self, *, sender: bool) -> bool:
-        """Whether this end's figures are what it told the other, and not its own file's."""
-        client_sends = not self.asked.is_reverse
-        own_end = self.client if client_sends == sender else self.server
-        return own_end is None
 
 
 def tests_of(captures: Sequence[Found], hosts: Hosts) -> tuple[OneTest, ...]:

@@ -79,7 +79,7 @@ def why_undated(tests: Iterable[OneTest]) -> str | None:
 
 def doubts(seen: Seen, tests: Sequence[OneTest]) -> Iterator[Flag]:
     """Findings on figures that text rounds, and on tests without a time."""
-    ends = [end for test in tests for end in (test.client, test.server) if end is not None]
+    ends = [end for test in tests for end in test.ends]
     sentences = tuple(dict.fromkeys(sentence for end in ends for sentence in end.rounded))
     if sentences:
         yield Flag(
