@@ -19,6 +19,7 @@ from linewatt.features.importing.captures.options import Options
 from linewatt.features.importing.captures.stamps import zone_of
 from linewatt.features.tables.api import RECOGNISED
 from linewatt.foreign import one_line
+from linewatt.report import plural
 from linewatt.store import ImportedTrial, write_imported
 
 SCHEMA_VERSION = 1
@@ -90,18 +91,14 @@ def import_captures(path: Path, called: str, given_options: Given, results: Path
         return
     for note in imported.notes:
         say(note)
-    say(f"{_files(imported)} stored as {_count(len(trials), 'trial')} of {', '.join(imported.host_names)}")
+    say(f"{_files(imported)} stored as {plural(len(trials), 'trial')} of {', '.join(imported.host_names)}")
     if failed:
-        say(f"{_count(failed, 'trial')} failed; show says why")
+        say(f"{plural(failed, 'trial')} failed; show says why")
     put(stored.name)
 
 
 def _files(imported: Whole) -> str:
-    return ", ".join(f"{_count(number, 'file')} of {name}" for name, number in imported.formats.items())
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
+    return ", ".join(f"{plural(number, 'file')} of {name}" for name, number in imported.formats.items())
 
 
 def options_of(given_options: Given) -> Options:
