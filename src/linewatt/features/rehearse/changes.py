@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from linewatt.campaign import Campaign
 from linewatt.campaign.planning import plan_campaign
@@ -149,9 +149,5 @@ def differences(before: Mapping[str, Facts], after: Mapping[str, Facts]) -> list
         for host, sections in before.items()
         for section in ("nic", "sysctl", "further_nics")
         for name, old in sections.get(section, {}).items()
-        if (new := _fact(after.get(host, {}), section, name)) != old and name != "carrier_changes"
+        if (new := after.get(host, {}).get(section, {}).get(name)) != old and name != "carrier_changes"
     ]
-
-
-def _fact(facts: Mapping[str, Any], section: str, name: str) -> Any:
-    return facts.get(section, {}).get(name)
