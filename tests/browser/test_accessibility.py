@@ -45,8 +45,7 @@ from linewatt.features.history.regressions import regressions
 from linewatt.features.history.report import History
 from linewatt.features.soak import digest as soaks
 from linewatt.features.soak import page as soak_page
-from linewatt.features.tables.printers import render_page as render_published
-from linewatt.features.tables.view import view
+from linewatt.features.tables.result_kind import KIND as PUBLISHED
 from linewatt.model import Case, Flag
 from linewatt.report.comparison import page as comparison_page
 from linewatt.report.printing import html
@@ -121,7 +120,7 @@ def history(_: Path) -> str:
 
 def published(name: str, root: Path) -> str:
     """A shipped table without trials."""
-    return render_published(view(imported(name, root).result))
+    return PUBLISHED.page(imported(name, root).result, None)
 
 
 def fleet(_: Path) -> str:
