@@ -132,21 +132,19 @@ def _tcp(test: Measured, header: _Header, lines: Sequence[str]) -> Iterator[Meas
             continue
         receive_socket, send_socket, message, elapsed, rate = match.groups()[:5]
         throughput = bytes_per_s(rate, header.unit)
-        cpu = match.groups()[5:] if header.has_cpu else None
-        uses: list[CpuUse | None] = [None, None]
-        if cpu is not None:
-            uses = [
-                _use(percent, demand, throughput, rounding_of(rate), method)
-                for percent, demand, method in zip(cpu[:2], cpu[2:], header.methods, strict=True)
-            ]
+        percents, demands = match.groups()[5:7], match.groups()[7:]
+        local_cpu, remote_cpu = (
+            _use(percent, demand, throughput, rounding_of(rate), method)
+            for percent, demand, method in zip(percents, demands, header.methods, strict=True)
+        )
         yield replace(
             test,
             elapsed_s=float(elapsed),
             sent_bytes_per_s=throughput,
             arrived_bytes_per_s=throughput,
             message_bytes=int(message),
-            local_cpu=uses[0],
-            remote_cpu=uses[1],
+            local_cpu=local_cpu,
+            remote_cpu=remote_cpu,
             rounding=rounding_of(rate),
             options=_options(send_socket, receive_socket, message),
         )
@@ -176,8 +174,10 @@ def _datagrams(
     arrived_bytes_per_s = bytes_per_s(arrived_rate, header.unit)
     # migrated tests divide both hosts' CPU time by what was sent (nettest_omni.c), older ones each by its own
     per_bytes = (sent_bytes_per_s, sent_bytes_per_s if title.is_migrated else arrived_bytes_per_s)
-    has_cpu = header.has_cpu and local_percent is not None and remote_percent is not None
-    sent_rounding, arrived_rounding = rounding_of(sent_rate), rounding_of(arrived_rate)
+    if not header.has_cpu or local_percent is None or remote_percent is None:
+        local_percent = remote_percent = None
+    sent_rounding = rounding_of(sent_rate)
+    rounding = max(sent_rounding, rounding_of(arrived_rate))
     return replace(
         test,
         elapsed_s=float(elapsed),
@@ -186,26 +186,18 @@ def _datagrams(
         message_bytes=int(message),
         sent_messages=int(sent_messages),
         arrived_messages=int(arrived_messages),
-        local_cpu=_use(local_percent, local_demand, per_bytes[0], sent_rounding, header.methods[0])
-        if has_cpu
-        else None,
-        remote_cpu=_use(
-            remote_percent,
-            remote_demand,
-            per_bytes[1],
-            max(sent_rounding, arrived_rounding),
-            header.methods[1],
-        )
-        if has_cpu
-        else None,
-        rounding=max(sent_rounding, arrived_rounding),
+        local_cpu=_use(local_percent, local_demand, per_bytes[0], sent_rounding, header.methods[0]),
+        remote_cpu=_use(remote_percent, remote_demand, per_bytes[1], rounding, header.methods[1]),
+        rounding=rounding,
         options=_options(send_socket, receive_socket, None),
     )
 
 
-def _use(percent: str, demand: str, per_bytes_per_s: float, rounding: float, method: str) -> CpuUse | None:
-    """``None``: not asked for, for which -1 stands."""
-    if float(percent) < 0:
+def _use(
+    percent: str | None, demand: str, per_bytes_per_s: float, rounding: float, method: str
+) -> CpuUse | None:
+    """``None``: not asked for, for which nothing or -1 stands."""
+    if percent is None or float(percent) < 0:
         return None
     return CpuUse(float(percent), float(demand), per_bytes_per_s, rounding, method=method)
 
