@@ -28,19 +28,13 @@ NEAR_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class HostClock:
+class HostClock(Offset):
     """A host's clock against the line, and how well its readings lie beside the load.
 
     ``uncertainty_s`` is of the load's start by that clock. ``is_known``: by a file of the load of that host.
     """
 
-    offset_s: float
-    uncertainty_s: float
     is_known: bool
-
-    @property
-    def offset(self) -> Offset:
-        return Offset(self.offset_s, self.uncertainty_s)
 
 
 def clock_of(host: str, group: Sequence[OneTest]) -> HostClock | Missing:

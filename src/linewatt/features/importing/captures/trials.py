@@ -254,7 +254,7 @@ def _run(group: _Group, load: Window) -> TrialRun:
         ended_s=load.end_s,
         load_s=load.seconds,
         outputs=outputs,
-        clocks={name: clock.offset for name, clock in group.clocks.items() if isinstance(clock, HostClock)},
+        clocks={name: clock for name, clock in group.clocks.items() if isinstance(clock, HostClock)},
         target_bps=None,
     )
 
