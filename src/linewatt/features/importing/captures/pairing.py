@@ -108,15 +108,7 @@ def tests_of(captures: Sequence[Found], hosts: Hosts) -> tuple[OneTest, ...]:
 
 
 def _test(client: ToldEnd | None, server: ToldEnd | None, hosts: Hosts) -> OneTest:
-    names = [None if end is None else hosts.of_file[end.file] for end in (client, server)]
-    if client is None or server is None:
-        told_end = client or server
-        own_host = names[0] or names[1]
-        if told_end is None or own_host is None:
-            raise ValueError("a test without any end")
-        peer_host = _other(told_end, own_host, hosts)
-        names = [own_host, peer_host] if client is not None else [peer_host, own_host]
-    client_host, server_host = (name or "" for name in names)
+    client_host, server_host = _host_of(client, server, hosts), _host_of(server, client, hosts)
     if client_host == server_host:
         server_host = beside(client_host)
     if client is not None and server is not None:
@@ -124,16 +116,21 @@ def _test(client: ToldEnd | None, server: ToldEnd | None, hosts: Hosts) -> OneTe
     return OneTest(client_host, server_host, client, server)
 
 
-def _other(told_end: ToldEnd, own_host: str, hosts: Hosts) -> str:
-    """The host of an end without a file: the one that has its address, or the only other one of whose
-    addresses no file says anything; else its address."""
-    others = [name for name in hosts.names if name != own_host]
-    if LOOPBACK.fullmatch(told_end.peer) and not others:
-        return own_host
-    if (peer_host := hosts.at(told_end.peer)) is not None and peer_host != own_host:
+def _host_of(end: ToldEnd | None, other_end: ToldEnd | None, hosts: Hosts) -> str:
+    """The host of an end. Of one without a file it is the one that has its address, or the only other one
+    of whose addresses no file says anything; else its address."""
+    if end is not None:
+        return hosts.of_file[end.file]
+    if other_end is None:
+        raise ValueError("a test without any end")
+    other_host, peer = hosts.of_file[other_end.file], other_end.peer
+    others = [name for name in hosts.names if name != other_host]
+    if LOOPBACK.fullmatch(peer) and not others:
+        return other_host
+    if (peer_host := hosts.at(peer)) is not None and peer_host != other_host:
         return peer_host
     unknown = [name for name in others if not hosts.addresses.get(name)]
-    return unknown[0] if len(unknown) == 1 else named(told_end.peer or "peer")
+    return unknown[0] if len(unknown) == 1 else named(peer or "peer")
 
 
 def with_ends_named(
