@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
@@ -299,8 +299,9 @@ def case_of(group: Sequence[OneTest], network: str, varied: Iterable[str]) -> Ca
     then."""
     first_test = group[0]
     sender, receiver = _way(first_test)
-    request, names = first_test.asked, set(varied)
-    factors = dict(request.factors) | dict(_all(request, names))
+    request = first_test.asked
+    options = dict(request.options)
+    factors = dict(request.factors) | {name: options.get(name, "default") for name in varied}
     return Case(
         test=request.test,
         sender=sender,
@@ -315,11 +316,6 @@ def case_of(group: Sequence[OneTest], network: str, varied: Iterable[str]) -> Ca
         factors=tuple(sorted(factors.items())),
         load=None if request.load == DEFAULT_LOAD else request.load,
     )
-
-
-def _all(request: Asked, names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    options = dict(request.options)
-    yield from ((name, options.get(name, "default")) for name in sorted(names))
 
 
 def varied_options(groups: Sequence[Sequence[OneTest]]) -> tuple[str, ...]:
