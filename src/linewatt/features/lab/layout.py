@@ -33,7 +33,7 @@ from itertools import chain
 from linewatt import units
 from linewatt.errors import InvalidInput
 from linewatt.features.lab.bmc_recipe import Meters
-from linewatt.features.lab.guests.spec import MAX_GUESTS, Guest
+from linewatt.features.lab.guests.spec import MAX_GUESTS, Guest, check_range
 
 MAX_HOSTS = 250
 MAX_PORTS = 4
@@ -85,10 +85,8 @@ class LabRequest:
 
     def __post_init__(self) -> None:
         check_name(self.name)
-        if not 1 <= self.hosts <= MAX_HOSTS:
-            raise InvalidInput(f"lab {self.name}: hosts must be 1 to {MAX_HOSTS}, got {self.hosts}")
-        if not _MTU[0] <= self.mtu <= _MTU[1]:
-            raise InvalidInput(f"lab {self.name}: mtu must be {_MTU[0]} to {_MTU[1]}, got {self.mtu}")
+        check_range(f"lab {self.name}: hosts", self.hosts, 1, MAX_HOSTS)
+        check_range(f"lab {self.name}: mtu", self.mtu, *_MTU)
         slow = (("refresh", self.bmc_refresh_s), ("average", self.bmc_average_s), ("delay", self.bmc_delay_s))
         for name, value in slow:
             if not 0 <= value <= MAX_BMC_S:
@@ -105,12 +103,9 @@ class LabRequest:
             raise InvalidInput(
                 f"lab {self.name}: a plug is of hosts that are namespaces with BMCs; leave --plug away"
             )
-        if not 1 <= self.ports <= MAX_PORTS:
-            raise InvalidInput(f"lab {self.name}: ports must be 1 to {MAX_PORTS}, got {self.ports}")
-        if self.ports > 1 and self.hosts > _PORT_HOSTS:
-            raise InvalidInput(
-                f"lab {self.name}: with several ports hosts must be 1 to {_PORT_HOSTS}, got {self.hosts}"
-            )
+        check_range(f"lab {self.name}: ports", self.ports, 1, MAX_PORTS)
+        if self.ports > 1:
+            check_range(f"lab {self.name}: with several ports hosts", self.hosts, 1, _PORT_HOSTS)
         parse_rate(self.rate)
         parse_rate(self.shared)
         self._check_guests()

@@ -61,8 +61,7 @@ class Nic:
         if self.model != "virtio-net-pci":
             follow = "follow from the guest's CPUs" if self.model == "vmxnet3" else "are one pair"
             raise InvalidInput(f"guest: queues of a {self.model} {follow}; queues= is of virtio-net-pci")
-        if not 1 <= self.queues <= _QUEUES:
-            raise InvalidInput(f"guest: queues must be 1 to {_QUEUES}, got {self.queues}")
+        check_range("guest: queues", self.queues, 1, _QUEUES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +82,11 @@ class Guest:
     acpi_meter: bool = False
 
     def __post_init__(self) -> None:
-        if not 1 <= len(self.nics) <= MAX_NICS:
-            raise InvalidInput(f"guest: NICs must be 1 to {MAX_NICS}, got {len(self.nics)}")
-        _check_range("CPUs", self.cpus, 1, _CPUS)
-        _check_range("threads of a core", self.threads, 1, 2)
-        _check_range("NUMA nodes", self.nodes, 1, _NODES)
-        _check_range("memory in MiB", self.memory_mib, *_MEMORY_MIB)
+        check_range("guest: NICs", len(self.nics), 1, MAX_NICS)
+        check_range("guest: CPUs", self.cpus, 1, _CPUS)
+        check_range("guest: threads of a core", self.threads, 1, 2)
+        check_range("guest: NUMA nodes", self.nodes, 1, _NODES)
+        check_range("guest: memory in MiB", self.memory_mib, *_MEMORY_MIB)
         if self.cpus % (self.nodes * self.threads):
             raise InvalidInput(
                 f"guest: {self.cpus} CPUs do not make {self.nodes} equal nodes of whole cores"
@@ -130,7 +128,7 @@ def same_guests(
     count: int, nics: Sequence[str] = (), kernels: Sequence[str] = (), template: Guest | None = None
 ) -> tuple[Guest, ...]:
     """``count`` guests like ``template``; ``kernels`` are assigned in turn. Raises InvalidInput."""
-    _check_range("guests (--vm)", count, 1, MAX_GUESTS)
+    check_range("guest: guests (--vm)", count, 1, MAX_GUESTS)
     if len(kernels) > count:
         raise InvalidInput(f"guest: {len(kernels)} kernels for {count} guests; see --vm")
     data = tuple(parse_nic(text) for text in nics) or (Nic(),)
@@ -138,6 +136,7 @@ def same_guests(
     return tuple(replace(template or Guest(), nics=data, kernel=kernel) for kernel in kernels_in_turn)
 
 
-def _check_range(what: str, value: int, minimum: int, maximum: int) -> None:
+def check_range(what: str, value: int, minimum: int, maximum: int) -> None:
+    """Raises InvalidInput for a number out of range."""
     if not minimum <= value <= maximum:
-        raise InvalidInput(f"guest: {what} must be {minimum} to {maximum}, got {value}")
+        raise InvalidInput(f"{what} must be {minimum} to {maximum}, got {value}")
