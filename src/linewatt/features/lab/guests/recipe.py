@@ -155,7 +155,9 @@ def command(guest: Guest, name: str, wires: Sequence[Wire], handed: Path, boot: 
         *("--name", name, "--user", "root", "--empty-passwords"),
         # virtiofsd could write; 9p is QEMU's own, and read-only for whatever the guest does.
         *("--force-9p", "--disable-microvm", *(() if boot.kvm else ("--disable-kvm",))),
-        *("--rodir", f"{_HANDED}={handed}", *_modules(boot), "--no-dhcp", "--show-boot-console", *options),
+        *("--rodir", f"{_HANDED}={handed}"),
+        *(() if boot.modules is None else ("--rodir", f"{_MODULES}/{boot.modules.name}={boot.modules}")),
+        *("--no-dhcp", "--show-boot-console", *options),
         *("--memory", f"{guest.memory_mib}M", "--cpus", _processors(guest)),
         *("--script-sh", f"exec bash {_HANDED}/guest.sh"),
         *("--qemu-opts", *(() if boot.kvm else ("-cpu", _EMULATED_CPU)), *qemu_options(guest, wires)),
@@ -179,12 +181,6 @@ def monitor(handed: Path) -> Path:
     return handed.with_name(f"{handed.name}.qmp")
 
 
-def _modules(boot: Boot) -> list[str]:
-    if boot.modules is None:
-        return []
-    return ["--rodir", f"{_MODULES}/{boot.modules.name}={boot.modules}"]
-
-
 def _processors(guest: Guest) -> str:
     cores = guest.cpus // guest.nodes // guest.threads
     return f"{guest.cpus},sockets={guest.nodes},cores={cores},threads={guest.threads}"
@@ -201,7 +197,9 @@ def qemu_options(guest: Guest, wires: Sequence[Wire]) -> list[str]:
         ),
         *("-device", f"virtio-9p-pci,fsdev=usr,mount_tag={_PROGRAMS}"),
         *_nodes(guest),
-        *_management(wires[0]),
+        # management
+        *_tap("m", wires[0]),
+        *("-device", f"virtio-net-pci,netdev=m,mac={wires[0].mac},romfile="),
         *_data(guest, wires[1:]),
     ]
 
@@ -218,10 +216,6 @@ def _nodes(guest: Guest) -> list[str]:
             *("-numa", f"node,nodeid={node},cpus={first}-{first + each_cpus - 1},memdev=node{node}"),
         ]
     return options
-
-
-def _management(wire: Wire) -> list[str]:
-    return [*_tap("m", wire), "-device", f"virtio-net-pci,netdev=m,mac={wire.mac},romfile="]
 
 
 def _data(guest: Guest, wires: Sequence[Wire]) -> list[str]:
