@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from linewatt.campaign.entries import fields
@@ -28,13 +27,16 @@ MOST_S = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Options of the command that are of files that people measured by hand, and of nothing else."""
+    """Options of the command that are of files that people measured by hand, and of nothing else.
+
+    They are called as on the command line.
+    """
 
     omit: float | None
     tail: float | None
     timezone: str | None
-    host: Sequence[str]
-    skip: Sequence[str]
+    host: list[str]
+    skip: list[str]
     network: str | None
     sender: str | None
     receiver: str | None
@@ -42,17 +44,7 @@ class Given:
     @property
     def named(self) -> list[str]:
         """Those that were given, as they are written."""
-        option_values = {
-            "--omit": self.omit,
-            "--tail": self.tail,
-            "--timezone": self.timezone,
-            "--host": self.host or None,
-            "--skip": self.skip or None,
-            "--network": self.network,
-            "--sender": self.sender,
-            "--receiver": self.receiver,
-        }
-        return [name for name, value in option_values.items() if value is not None]
+        return [f"--{name}" for name, value in asdict(self).items() if value not in (None, [])]
 
 
 def is_captures(path: Path) -> bool:
