@@ -28,32 +28,16 @@ from linewatt.foreign import number, one_line
 from linewatt.model import Family
 
 _NAMES = {
-    "Protocol": "PROTOCOL",
-    "Direction": "DIRECTION",
     "Elapsed Time (sec)": "ELAPSED_TIME",
-    "Throughput": "THROUGHPUT",
-    "Throughput Units": "THROUGHPUT_UNITS",
-    "Local Send Throughput": "LOCAL_SEND_THROUGHPUT",
-    "Local Recv Throughput": "LOCAL_RECV_THROUGHPUT",
-    "Remote Send Throughput": "REMOTE_SEND_THROUGHPUT",
-    "Remote Recv Throughput": "REMOTE_RECV_THROUGHPUT",
     "Source Address": "SOURCE_ADDR",
     "Destination Address": "DEST_ADDR",
     "Destination Family": "DEST_FAMILY",
-    "Local Send Size": "LOCAL_SEND_SIZE",
-    "Remote Send Size": "REMOTE_SEND_SIZE",
-    "Local Send Calls": "LOCAL_SEND_CALLS",
-    "Local Recv Calls": "LOCAL_RECV_CALLS",
-    "Remote Send Calls": "REMOTE_SEND_CALLS",
-    "Remote Recv Calls": "REMOTE_RECV_CALLS",
     "Local Send Socket Size Requested": "LSS_SIZE_REQ",
     "Local Recv Socket Size Requested": "LSR_SIZE_REQ",
     "Remote Send Socket Size Requested": "RSS_SIZE_REQ",
     "Remote Recv Socket Size Requested": "RSR_SIZE_REQ",
     "Local CPU Util %": "LOCAL_CPU_UTIL",
     "Remote CPU Util %": "REMOTE_CPU_UTIL",
-    "Local CPU Count": "LOCAL_CPU_COUNT",
-    "Remote CPU Count": "REMOTE_CPU_COUNT",
     "Local CPU Util Method": "LOCAL_CPU_METHOD",
     "Remote CPU Util Method": "REMOTE_CPU_METHOD",
     "Local Service Demand": "LOCAL_SD",
@@ -65,7 +49,7 @@ _NAMES = {
     "Confidence Width Target": "CONFIDENCE_INTERVAL",
     "Throughput Confidence Width (%)": "THROUGHPUT_CONFID",
 }
-"""what CSV calls a value → its key (print_omni_init_list in nettest_omni.c)"""
+"""what CSV calls a value → its key (print_omni_init_list in nettest_omni.c), where that is not its words"""
 _FIRST_NAMES = ("Throughput Units", "Elapsed Time (sec)")
 _KEY = re.compile(r"([A-Z][A-Z0-9_]{1,60})(?:\[(\d{1,6})\])?=(.{0,4000})", re.ASCII)
 _SURE_KEYS = ("THROUGHPUT", "THROUGHPUT_UNITS", "ELAPSED_TIME", "NETPERF_INTERIM_RESULT")
@@ -131,14 +115,14 @@ def measured(section: Section) -> Iterator[Measured]:
 
 
 def _header(line: str) -> list[str] | None:
-    """The keys of a CSV header; of a value that is not read, its name."""
+    """The keys of a CSV header."""
     if "," not in line and line not in _FIRST_NAMES:
         return None
     names = [name.strip() for name in line.split(",")]
     is_omni = any(name in names for name in _FIRST_NAMES) or (
         "Throughput" in names and any(name.startswith(("Local ", "Remote ")) for name in names)
     )
-    return [_NAMES.get(name, name) for name in names] if is_omni else None
+    return [_NAMES.get(name, name.upper().replace(" ", "_")) for name in names] if is_omni else None
 
 
 def _all_values(section: Section) -> Iterator[_Values]:
