@@ -208,7 +208,6 @@ def _tracks(file: CaptureFile, about: Mapping[str, Any], raw: Mapping[str, Any])
             if records:
                 yield Track(
                     file=file,
-                    node=None,
                     source="flent",
                     records=records,
                     channels={WHOLE_HOST: Channel(WHOLE_HOST, "cores", "mean", "host")},

@@ -106,7 +106,6 @@ def _track(file: CaptureFile, sweeps: Sequence[_Sweep]) -> Track:
     )
     return Track(
         file=file,
-        node=None,
         source=NAME,
         records=records,
         channels=_channels(names),

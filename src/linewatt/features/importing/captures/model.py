@@ -31,12 +31,12 @@ class Track:
     """
 
     file: CaptureFile
-    node: str | None
     source: str
     records: tuple[Record, ...]
     channels: Mapping[str, Channel]
     clock: Clock
     resolution_s: float
+    node: str | None = None
     days: tuple[date, ...] = ()
     facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     is_power: bool = False

@@ -305,7 +305,6 @@ def _tracks(file: CaptureFile, key: str, measured: Measured) -> Iterator[Track]:
         if cores is not None and measured.failure is None:
             yield Track(
                 file=file,
-                node=None,
                 source=NAME,
                 records=(Record(measured.elapsed_s, measured.elapsed_s, "", {WHOLE_HOST: cores}),),
                 channels={WHOLE_HOST: Channel(WHOLE_HOST, "cores", "mean", "host")},

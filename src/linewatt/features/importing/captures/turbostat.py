@@ -130,7 +130,6 @@ def _track(
         records.append(Record(time_s, span_s, "\t".join(rows[at]), values))
     return Track(
         file=file,
-        node=None,
         source=NAME,
         records=tuple(records),
         channels={_channel(name).name: _channel(name) for name in totals_j},
