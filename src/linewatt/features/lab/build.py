@@ -141,9 +141,7 @@ def _start_script(layout: Layout, host: HostLayout, directory: Path, tools: Tool
     """The script that starts a host in its namespace, and its arguments."""
     if host.guest is None:
         return recipe.START_HOST, recipe.start_arguments(layout, host, tools.sshd, directory)
-    shape = recipe.shape_batch(layout.rate_bps, [port.interface for port in host.ports])
-    process = recipe.process_file(host, directory)
-    return START_GUEST, guests.start_arguments(layout, host, host.guest, directory, shape, process)
+    return START_GUEST, guests.start_arguments(layout, host, host.guest, directory)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from linewatt.features.lab.guests.recipe import Wire
 from linewatt.features.lab.guests.spec import Guest
 from linewatt.features.lab.guests.tools import GuestTools, unpacked_modules
 from linewatt.features.lab.layout import SSH_PORT, HostLayout, Layout
-from linewatt.features.lab.recipe import log_file
+from linewatt.features.lab.recipe import log_file, process_file, shape_batch
 from linewatt.features.lab.system import log_words, search_path
 
 _UP_LIMIT_S = 420.0
@@ -94,15 +94,13 @@ def start_file(host: HostLayout, directory: Path) -> Path:
     return directory / "guests" / f"{host.name}.sh"
 
 
-def start_arguments(
-    layout: Layout, host: HostLayout, guest: Guest, directory: Path, shape: str, process: Path
-) -> list[str]:
+def start_arguments(layout: Layout, host: HostLayout, guest: Guest, directory: Path) -> list[str]:
     """Arguments of :data:`recipe.START_GUEST`."""
     wires = wires_of(layout, host, guest)
     return [
         recipe.network_batch(wires, host.bmc_address, layout.mtu),
-        shape,
-        str(process),
+        shape_batch(layout.rate_bps, [port.interface for port in host.ports]),
+        str(process_file(host, directory)),
         str(log_file(host, directory)),
         str(start_file(host, directory)),
     ]
