@@ -87,12 +87,8 @@ def counted(trial_facts: Known, window: Window, *, sender: bool) -> list[Counted
     return counts if len(counts) == len(ends) else None
 
 
-def checks_of(trial_facts: Known) -> tuple[Check, ...]:
-    """Every check that applies to a trial of these files."""
-    return (*APPLY, lambda seen: _doubts(seen, trial_facts))
-
-
-def _doubts(seen: Seen, trial_facts: Known) -> Iterator[Flag]:
+def of_files(seen: Seen, trial_facts: Known) -> Iterator[Flag]:
+    """What the files do not say, or not well, of a trial and its hosts."""
     yield Flag(
         "settings-unknown",
         ", ".join(seen.case.hosts),

@@ -270,12 +270,13 @@ def _setup(group: _Group, options: Options, window: Window) -> Setup:
 
 def _trial(cut: Cut, trial_facts: doubts.Known) -> Trial:
     """Raises ParseError."""
-    of_files: tuple[Check, ...] = (
+    file_checks: tuple[Check, ...] = (
+        *doubts.APPLY,
+        lambda seen: doubts.of_files(seen, trial_facts),
         lambda seen: undated.doubts(seen, trial_facts.tests),
         lambda seen: two_ways.doubts(seen, trial_facts.tests),
         lambda seen: doubts.of_runs(seen, trial_facts.tests),
     )
-    file_checks = (*doubts.checks_of(trial_facts), *of_files)
     trial = trial_of(cut, None, file_checks)
     if not cut.runs:
         trial = _half_known(
