@@ -12,7 +12,6 @@ from linewatt.campaign.planning import PlannedInstance, PlannedTrial
 from linewatt.engine.live import InstanceOutput, TrialRun
 from linewatt.engine.measuring import (
     Check,
-    Counted,
     Cut,
     InstanceRun,
     Setup,
@@ -279,16 +278,13 @@ def _trial(cut: Cut, trial_facts: doubts.Known) -> Trial:
     )
     trial = trial_of(cut, None, file_checks)
     if not cut.runs:
-        trial = _half_known(
-            trial, doubts.counted(trial_facts, cut.window, sender=False), cut.window, trial_facts
-        )
+        trial = _half_known(trial, cut.window, trial_facts)
     return replace(trial, reason=NOT_SAID).with_ends(lambda end: _explained(end, trial_facts))
 
 
-def _half_known(
-    trial: Trial, received: Sequence[Counted] | None, window: Window, trial_facts: doubts.Known
-) -> Trial:
+def _half_known(trial: Trial, window: Window, trial_facts: doubts.Known) -> Trial:
     """What ends counted that are known, where the other end of an instance is not. Raises ParseError."""
+    received = doubts.counted(trial_facts, window, sender=False)
     sent = doubts.counted(trial_facts, window, sender=True)
     packets = whole_sum(end_count.packets for end_count in received or ())
     lost = whole_sum(end_count.lost_packets for end_count in received or ())
