@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from linewatt.features.lab.guests import spec
 from linewatt.features.lab.guests.spec import EXPRESS, MAX_NICS, MODULES, Guest, Model, Nic
 
 Facts = Mapping[str, Mapping[str, Any]]
@@ -20,13 +21,8 @@ _SAME_DRIVER: dict[str, Model] = {module: model for model, module in MODULES.ite
 _OF_QUEUES: Model = "vmxnet3"
 """which has a queue for each CPU, rings and an RSS table, as servers' NICs have"""
 _OF_ONE_QUEUE: Model = "e1000e"
-_MOST_QUEUES = 8
-_MOST_NODES = 4
-_MOST_THREADS = 2
-_MOST_CPUS = 16
 _EMULATED_CPUS = 4
 """of a guest without KVM: more of them translated by one machine answer nobody"""
-_MEMORY_MIB = 768
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +66,7 @@ def shape_of(interfaces: Sequence[str], facts: Facts | None, *, kvm: bool) -> Sh
         stand_ins.append(StandIn(interface, nic_facts.get("driver"), nic.model))
     if len(interfaces) > MAX_NICS:
         cut.append(f"{MAX_NICS} of its {len(interfaces)} data interfaces")
-    guest = Guest(tuple(nics), cpus, threads, nodes, _MEMORY_MIB)
+    guest = Guest(tuple(nics), cpus, threads, nodes)
     return Shape(guest, tuple(stand_ins), tuple(cut), tuple(assumed))
 
 
@@ -89,11 +85,11 @@ def _processors(
     if cpu and (count is None or has_nodes is None or has_threads is None):
         assumed.append("two CPUs, one NUMA node or one thread a core where the host does not tell")
     count, has_nodes, has_threads = count or 2, has_nodes or 1, has_threads or 1
-    nodes, threads = min(has_nodes, _MOST_NODES), min(has_threads, _MOST_THREADS)
+    nodes, threads = min(has_nodes, spec.MAX_NODES), min(has_threads, spec.MAX_THREADS)
     if nodes * threads > count:  # some of it is offline
         threads = 1
         nodes = min(nodes, count)
-    max_cpus = _MOST_CPUS if kvm else max(_EMULATED_CPUS, nodes * threads)
+    max_cpus = spec.MAX_CPUS if kvm else max(_EMULATED_CPUS, nodes * threads)
     cpus = max(nodes * threads, min(count, max_cpus) // (nodes * threads) * nodes * threads)
     if cpus != count:
         cut.append(f"{cpus} of its {count} CPUs")
@@ -130,8 +126,8 @@ def _channel_count(facts: Mapping[str, Any]) -> int | None:
 
 def _queues_of(model: Model, channels: int | None, cpus: int) -> int:
     if model == "vmxnet3":
-        return min(cpus, _MOST_QUEUES)
-    return 1 if model != "virtio-net-pci" else min(channels or 1, cpus, _MOST_QUEUES)
+        return min(cpus, spec.MAX_QUEUES)
+    return 1 if model != "virtio-net-pci" else min(channels or 1, cpus, spec.MAX_QUEUES)
 
 
 def _node(interface: str, value: Any, nodes: int, cut: list[str]) -> int | None:

@@ -31,9 +31,10 @@ EXPRESS: tuple[Model, ...] = ("vmxnet3", "e1000e", "virtio-net-pci")
 
 MAX_GUESTS = 16
 MAX_NICS = 4
-_CPUS = 16
-_NODES = 4
-_QUEUES = 8
+MAX_CPUS = 16
+MAX_THREADS = 2
+MAX_NODES = 4
+MAX_QUEUES = 8
 _MEMORY_MIB = (512, 65536)
 
 
@@ -61,7 +62,7 @@ class Nic:
         if self.model != "virtio-net-pci":
             follow = "follow from the guest's CPUs" if self.model == "vmxnet3" else "are one pair"
             raise InvalidInput(f"guest: queues of a {self.model} {follow}; queues= is of virtio-net-pci")
-        check_range("guest: queues", self.queues, 1, _QUEUES)
+        check_range("guest: queues", self.queues, 1, MAX_QUEUES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +84,9 @@ class Guest:
 
     def __post_init__(self) -> None:
         check_range("guest: NICs", len(self.nics), 1, MAX_NICS)
-        check_range("guest: CPUs", self.cpus, 1, _CPUS)
-        check_range("guest: threads of a core", self.threads, 1, 2)
-        check_range("guest: NUMA nodes", self.nodes, 1, _NODES)
+        check_range("guest: CPUs", self.cpus, 1, MAX_CPUS)
+        check_range("guest: threads of a core", self.threads, 1, MAX_THREADS)
+        check_range("guest: NUMA nodes", self.nodes, 1, MAX_NODES)
         check_range("guest: memory in MiB", self.memory_mib, *_MEMORY_MIB)
         if self.cpus % (self.nodes * self.threads):
             raise InvalidInput(
