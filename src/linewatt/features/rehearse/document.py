@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from linewatt.hosts.facts import further_nics
 from linewatt.missing import Missing
 from linewatt.report import plural
 
@@ -87,7 +88,7 @@ def host_says(change: Change, facts: Any, shape: Shape) -> str | None:
     if int(number) >= len(shape.stand_ins):
         return None
     stand_in = shape.stand_ins[int(number)]
-    nic = facts.get("nic", {}) if number == "0" else facts.get("further_nics", {}).get(stand_in.interface, {})
+    nic = facts.get("nic", {}) if number == "0" else further_nics(facts).get(stand_in.interface, {})
     recorded = nic.get(change.knob)
     maxima = (
         {key: maximum for key, maximum in recorded.items() if key.startswith("max ")}

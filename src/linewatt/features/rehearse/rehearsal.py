@@ -31,7 +31,7 @@ from linewatt.features.rehearse.edits import (
     loads_of,
     on_guests,
 )
-from linewatt.hosts.facts import Facts
+from linewatt.hosts.facts import Facts, further_nics
 from linewatt.missing import Missing
 from linewatt.store import load_manifest, reading_results
 
@@ -104,11 +104,7 @@ def guest_names(campaign: Campaign, facts_by_host: _FactsByHost, lab: labs.Lab) 
         host_facts = {} if isinstance(facts, Missing) else facts
         for number, (port, guest_port) in enumerate(zip(spec.data_ports, guest.ports, strict=False)):
             interfaces.setdefault(name, {})[port.data] = guest_port.interface
-            nic = (
-                host_facts.get("nic", {})
-                if number == 0
-                else host_facts.get("further_nics", {}).get(port.data, {})
-            )
+            nic = host_facts.get("nic", {}) if number == 0 else further_nics(host_facts).get(port.data, {})
             for family, host_address, guest_address in (
                 ("ipv4", port.data_ipv4, guest_port.ipv4),
                 ("ipv6", port.data_ipv6, guest_port.ipv6),

@@ -12,9 +12,7 @@ from typing import Any
 
 from linewatt.features.lab.guests import spec
 from linewatt.features.lab.guests.spec import EXPRESS, MAX_NICS, MODULES, Guest, Model, Nic
-
-Facts = Mapping[str, Mapping[str, Any]]
-"""section → fact → value of a host"""
+from linewatt.hosts.facts import Facts, further_nics
 
 _SAME_DRIVER: dict[str, Model] = {module: model for model, module in MODULES.items()}
 """drivers that a model has, too"""
@@ -71,7 +69,7 @@ def shape_of(interfaces: Sequence[str], facts: Facts | None, *, kvm: bool) -> Sh
 
 
 def _further_nic_facts(facts: Facts, interface: str) -> Mapping[str, Any]:
-    nic_facts = facts.get("further_nics", {}).get(interface)
+    nic_facts = further_nics(facts).get(interface)
     return nic_facts if isinstance(nic_facts, Mapping) else {}
 
 
