@@ -24,7 +24,7 @@ from tests import ftp_server
 from tests.users_jobs import USUAL
 
 from bench.rows import MeasurementFailed, Peer, Row, Target
-from linewatt.features.users.worker.job import Discard, PutSize, UsersJob, as_dict, from_dict
+from linewatt.features.users.worker.job import Discard, UsersJob, as_dict, from_dict
 
 ABOUT_S = 300
 USERS = 4
@@ -101,7 +101,7 @@ def _users(server: ftp_server.Server, kind: Kind, round_s: float, discard: Disca
         USERS,
         round_s,
         files=(server.file(_FILE),),
-        put_sizes=(PutSize(FILE_BYTES),),
+        put_sizes=(FILE_BYTES,),
         **USUAL | about,
     )
     argv = [sys.executable, "-m", "bench.ftp_users"]

@@ -31,7 +31,7 @@ from linewatt.features.lab import api as lab
 from linewatt.features.users.worker.base import ActionFailed, ByteCount, Failure, RemoteFile
 from linewatt.features.users.worker.content import MemoryFile
 from linewatt.features.users.worker.ftp import FtpUser, Surroundings
-from linewatt.features.users.worker.job import Limits, PutSize, Target, UsersJob, as_dict
+from linewatt.features.users.worker.job import Limits, Target, UsersJob, as_dict
 from linewatt.features.users.worker.tally import Tally, UserCounts
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=str(why_not()))
@@ -62,7 +62,7 @@ def one_user(target: Target, limits: Limits = LIMITS) -> Iterator[tuple[FtpUser,
 def job_of(server: Server, **changed: Any) -> UsersJob:
     files = tuple(server.file(name) for name in ("small", "odd"))
     values: dict[str, Any] = {"users": 6, "duration_s": 1.5, "spread_s": 0.2, "limits": LIMITS}
-    values |= {"files": files, "put_sizes": (PutSize(2 * MIB + 5, 1), PutSize(100, 2))}
+    values |= {"files": files, "put_sizes": (2 * MIB + 5, 100)}
     return UsersJob(**{**USUAL, "target": server.target(), **values, **changed})
 
 

@@ -28,7 +28,7 @@ from linewatt.features.lab import api as lab
 from linewatt.features.users.fleet import Client, Fleet
 from linewatt.features.users.worker.base import Failure
 from linewatt.features.users.worker.decisions import arrivals, own_randomness
-from linewatt.features.users.worker.job import Limits, PutSize, Target, UsersJob
+from linewatt.features.users.worker.job import Limits, Target, UsersJob
 from linewatt.features.users.worker.tally import Tally, WorkerReport
 from linewatt.hosts.base import Host
 from linewatt.hosts.connect import connect_to_host
@@ -108,7 +108,7 @@ def server(lab2: lab.Lab, tmp_path: Path) -> Iterator[Server]:
 def job_of(server: Server, **changed: Any) -> UsersJob:
     values: dict[str, Any] = {"users": 5, "duration_s": 3.0, "spread_s": 0.2, "limits": LIMITS}
     values |= {"think_s": 0.05}  # other tests want the CPUs
-    values |= {"files": tuple(map(server.file, FILES)), "put_sizes": (PutSize(2 * MIB + 5), PutSize(100, 2))}
+    values |= {"files": tuple(map(server.file, FILES)), "put_sizes": (2 * MIB + 5, 100)}
     return UsersJob(**{**USUAL, "target": server.target(), "checked_share": 0.2, **values, **changed})
 
 

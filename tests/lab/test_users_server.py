@@ -32,7 +32,7 @@ from linewatt.errors import HostError
 from linewatt.features.users.folder_knob import CONFIGURATION, PREFIX
 from linewatt.features.users.vsftpd import VsftpdServer, VsftpdSettings
 from linewatt.features.users.worker import content
-from linewatt.features.users.worker.job import Limits, PutSize, Target, UsersJob
+from linewatt.features.users.worker.job import Limits, Target, UsersJob
 from linewatt.features.users.worker.tally import Tally, UserCounts
 from linewatt.hosts import limits
 from linewatt.hosts.base import Host, HostSpec
@@ -186,7 +186,7 @@ def fetched(user: ftplib.FTP, path: str) -> bytes:
 
 def job(target: Target, running: Running, **changed: Any) -> UsersJob:
     values: dict[str, Any] = {"users": 4, "duration_s": 1.5, "spread_s": 0.2, "checked_share": 0.3}
-    values |= {"files": running.server.files, "put_sizes": (PutSize(MIB),)}
+    values |= {"files": running.server.files, "put_sizes": (MIB,)}
     values |= {"limits": Limits(connect_s=2.0, reply_s=5.0, stall_s=5.0, grace_s=5.0)}
     return UsersJob(**{**USUAL, "target": target, **values, **changed})
 

@@ -20,7 +20,7 @@ from linewatt.features.users.model import Group, OtherServer, Users, sizes, user
 from linewatt.features.users.server import ExistingServer, Server
 from linewatt.features.users.vsftpd import Say, VsftpdServer, VsftpdSettings
 from linewatt.features.users.worker.decisions import seed_of_repetition
-from linewatt.features.users.worker.job import PutSize, UsersJob
+from linewatt.features.users.worker.job import UsersJob
 from linewatt.features.users.worker.url import parse_url
 from linewatt.foreign import contained, read_json
 from linewatt.hosts import Host, is_ip
@@ -130,7 +130,7 @@ def job_of(users: Users, server: Server, address: str, duration_s: float) -> Use
         users=users.users,
         duration_s=duration_s,
         files=server.files,
-        put_sizes=tuple(PutSize(size) for size in _put_sizes(users)),
+        put_sizes=_put_sizes(users),
         put_folder=server.put_folder,
         **users.behaviour,
     )

@@ -18,7 +18,7 @@ from linewatt.errors import InvalidInput
 from linewatt.features.users.worker import content, decisions, job
 from linewatt.features.users.worker.base import Failure, RemoteFile
 from linewatt.features.users.worker.ftp import ADVICE, failure_of, size_failure
-from linewatt.features.users.worker.job import PutSize, Target, UsersJob, lognormal_sizes
+from linewatt.features.users.worker.job import Target, UsersJob, lognormal_sizes
 
 drawn_from = random.Random
 TARGET = Target("192.0.2.1", 21, "ftp", "hidden")
@@ -26,7 +26,7 @@ TARGET = Target("192.0.2.1", 21, "ftp", "hidden")
 
 def a_job(**changed: object) -> UsersJob:
     values: dict[str, object] = {"users": 4, "duration_s": 10.0, "files": (RemoteFile("get/a", 1),)}
-    return UsersJob(TARGET, **{**USUAL, **values, "put_sizes": (PutSize(1),), **changed})
+    return UsersJob(TARGET, **{**USUAL, **values, "put_sizes": (1,), **changed})
 
 
 @given(st.integers(1, 400), st.fractions(0, 1, max_denominator=100))
@@ -41,13 +41,12 @@ def test_a_share_of_one_half_alternates_and_begins_with_a_get() -> None:
 
 
 @settings(max_examples=20, deadline=None)
-@given(st.integers(0, 2**32), st.lists(st.floats(0.1, 9.0), min_size=1, max_size=5))
-def test_a_size_is_chosen_as_often_as_its_weight_says(seed: int, weights: list[float]) -> None:
-    sizes = [PutSize(at, weight) for at, weight in enumerate(weights)]
+@given(st.integers(0, 2**32), st.integers(1, 5))
+def test_each_size_is_chosen_as_often_as_the_others(seed: int, count: int) -> None:
     randomness = drawn_from(seed)
-    found = [decisions.chosen(sizes, randomness).size_bytes for _ in range(2000)]
-    for at, weight in enumerate(weights):
-        assert found.count(at) / 2000 == pytest.approx(weight / sum(weights), abs=0.08)
+    found = [decisions.chosen(range(count), randomness) for _ in range(2000)]
+    for size in range(count):
+        assert found.count(size) / 2000 == pytest.approx(1 / count, abs=0.08)
 
 
 @given(st.integers(0, 500), st.floats(0.1, 30))
@@ -164,7 +163,7 @@ def test_a_job_that_cannot_be_is_refused_in_one_line(changed: dict[str, object],
 
 
 def test_a_job_travels_as_json_and_shows_its_password_to_nobody() -> None:
-    whole = a_job(start="ramped", arrival_rate_hz=3.0, files=(RemoteFile("get/a", 5, 7, 2.0),))
+    whole = a_job(start="ramped", arrival_rate_hz=3.0, files=(RemoteFile("get/a", 5, 7),))
     assert job.from_dict(json.loads(json.dumps(job.as_dict(whole)))) == whole
     assert "hidden" not in repr(whole)
     with pytest.raises(InvalidInput, match="cannot be read"):

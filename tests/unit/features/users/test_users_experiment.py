@@ -34,7 +34,7 @@ from linewatt.features.users.model import OwnServer, Users, users_in
 from linewatt.features.users.trials import UsersAtWork
 from linewatt.features.users.worker import decisions
 from linewatt.features.users.worker.base import RemoteFile
-from linewatt.features.users.worker.job import PutSize, Target, UsersJob
+from linewatt.features.users.worker.job import Target, UsersJob
 from linewatt.features.users.worker.server_vsftpd import OPTIONS
 from linewatt.findings import kind_of
 from linewatt.hosts.base import HostSpec
@@ -282,7 +282,7 @@ def test_a_trial_runs_with_the_users_of_its_repetition(
 
 
 def job_of(users: Users) -> UsersJob:
-    files, puts = (RemoteFile("get/a", 1),), (PutSize(1),)
+    files, puts = (RemoteFile("get/a", 1),), (1,)
     target = Target("192.0.2.1", 21, "ftp", "hidden")
     return UsersJob(target=target, users=4, duration_s=10.0, files=files, put_sizes=puts, **users.behaviour)
 

@@ -21,7 +21,7 @@ from linewatt.features.users import master_process as master
 from linewatt.features.users.fleet import Client, Fleet
 from linewatt.features.users.worker.base import Failure, RemoteFile, Transfer
 from linewatt.features.users.worker.crew import Crew, Share
-from linewatt.features.users.worker.job import Limits, PutSize, Target, UsersJob
+from linewatt.features.users.worker.job import Limits, Target, UsersJob
 from linewatt.features.users.worker.locust_commands import KEEP_PRIVATE, master_command, worker_command
 from linewatt.features.users.worker.percentiles import Times
 from linewatt.features.users.worker.tally import Tally, WorkerReport
@@ -29,7 +29,7 @@ from linewatt.hosts.base import Ended, HostSpec
 from linewatt.hosts.connect import connect_to_host
 
 TARGET = Target("192.0.2.1", 21, "ftp", "not to be seen")
-JOB = UsersJob(TARGET, 5, 60.0, (RemoteFile("get/one"),), (PutSize(1),), **USUAL | {"arrival_rate_hz": 50.0})
+JOB = UsersJob(TARGET, 5, 60.0, (RemoteFile("get/one"),), (1,), **USUAL | {"arrival_rate_hz": 50.0})
 
 
 # --- shares ------------------------------------------------------------------------------------------------

@@ -67,7 +67,6 @@ class RemoteFile:
     path: str
     size_bytes: int | None = None
     crc32: int | None = None
-    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,20 +7,13 @@ import random
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import ceil
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, TypeVar
 
 from linewatt.features.users.worker.job import UsersJob
 
 _RETRY_FIRST_S = 0.1
 RETRY_LAST_S = 2.0
-
-
-class _Weighted(Protocol):
-    @property
-    def weight(self) -> float: ...
-
-
-W = TypeVar("W", bound=_Weighted)
+T = TypeVar("T")
 
 
 def action(turn: int, get_share: float) -> Literal["get", "put"]:
@@ -32,9 +25,9 @@ def action(turn: int, get_share: float) -> Literal["get", "put"]:
     return "get" if ceil((turn + 1) * share) > ceil(turn * share) else "put"
 
 
-def chosen(among: Sequence[W], randomness: random.Random) -> W:
-    """A random choice by weight."""
-    return randomness.choices(among, [choice.weight for choice in among])[0]
+def chosen(among: Sequence[T], randomness: random.Random) -> T:
+    """A random choice, each as likely as the others."""
+    return randomness.choices(among)[0]
 
 
 def is_checked(share: float, randomness: random.Random) -> bool:

@@ -49,14 +49,6 @@ class Limits:
         return self.grace_s + self.stall_s + self.connect_s + 3 * self.reply_s
 
 
-@dataclass(frozen=True, slots=True)
-class PutSize:
-    """One size of the files that are put, and how often it is chosen beside the others."""
-
-    size_bytes: int
-    weight: float = 1.0
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Behaviour:
     """What each user does, wherever it runs: as a campaign asks for it, and as a job has it.
@@ -98,7 +90,7 @@ class UsersJob(Behaviour):
     users: int
     duration_s: float
     files: tuple[RemoteFile, ...] = ()
-    put_sizes: tuple[PutSize, ...] = ()
+    put_sizes: tuple[int, ...] = ()
     put_folder: str = "put"
     name: str = "users"
     limits: Limits = Limits()
@@ -111,7 +103,6 @@ class UsersJob(Behaviour):
 
 def _checks(job: UsersJob) -> tuple[tuple[bool, str], ...]:
     rate = job.arrival_rate_hz
-    weights = [file.weight for file in job.files] + [size.weight for size in job.put_sizes]
     return (
         (job.users < 1, f"users must be at least 1, got {job.users}"),
         (job.duration_s <= 0, f"duration_s must be > 0, got {job.duration_s:g}"),
@@ -119,8 +110,7 @@ def _checks(job: UsersJob) -> tuple[tuple[bool, str], ...]:
         (not 0 <= job.checked_share <= 1, f"checked_share must be 0 to 1, got {job.checked_share:g}"),
         (job.get_share > 0 and not job.files, "get_share > 0 needs files to get: name some"),
         (job.get_share < 1 and not job.put_sizes, "get_share < 1 needs sizes to put: name some"),
-        (any(size.size_bytes < 0 for size in job.put_sizes), "put_sizes must be ≥ 0 bytes"),
-        (min(weights, default=1) <= 0, "weights must be > 0"),
+        (any(size < 0 for size in job.put_sizes), "put_sizes must be ≥ 0 bytes"),
         (job.think_s < 0 or job.spread_s < 0, "think_s and spread_s must be ≥ 0"),
         (job.cycle_transfers < 1, f"cycle_transfers must be at least 1, got {job.cycle_transfers}"),
         (rate is not None and rate <= 0, f"arrival_rate_hz must be > 0, got {rate}"),
@@ -165,7 +155,7 @@ def from_dict(values: Mapping[str, Any]) -> UsersJob:
                 **values,
                 "target": Target(**values["target"]),
                 "files": tuple(RemoteFile(**file) for file in values.get("files", ())),
-                "put_sizes": tuple(PutSize(**size) for size in values.get("put_sizes", ())),
+                "put_sizes": tuple(values.get("put_sizes", ())),
                 "limits": Limits(**values.get("limits", {})),
             }
         )

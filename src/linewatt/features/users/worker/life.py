@@ -171,8 +171,7 @@ class Life:
 
     def _put(self) -> Transfer:
         self._read_back = None
-        size = decisions.chosen(self._job.put_sizes, self._randomness)
-        transfer = self._script.put(size.size_bytes)
+        transfer = self._script.put(decisions.chosen(self._job.put_sizes, self._randomness))
         if self._is_checked():
             self._read_back = self._script.written()
         return transfer
