@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What users work with: a file server, its files, and what it says it moved.
+"""What users work with: a file server and its files; and what one that linewatt starts says it moved.
 
 A second kind of server is one more file with a class that keeps to :class:`Server`; ``vsftpd.py`` is the one
 that linewatt starts itself.
@@ -83,23 +83,12 @@ class Server(Protocol):
     def target_for(self, group_address: str) -> Target:
         """How users of a group log in; ``group_address`` is the server's address for them."""
 
-    def counts(self) -> ServerCounts:
-        """Totals as of the last reading."""
-
-    async def settle(self) -> None:
-        """Once users have ended: have all that they did in :meth:`counts`. Bounded.
-
-        Raises HostError, ParseError: it is not known to the end.
-        """
-
     async def stop(self) -> None:
         """End it and remove what was put there for it. Bounded; what fails is told, and in the journal."""
 
 
 class ExistingServer:
     """A server that is there already: nothing of it is started, changed or read."""
-
-    NOT_READ = "an existing server's own log is not read"
 
     def __init__(
         self,
@@ -133,11 +122,6 @@ class ExistingServer:
         host = group_address or self._url.host
         family: Family = self._family or family_of(host)
         return Target(host, self._url.port, self._url.user, self._password, family)
-
-    def counts(self) -> ServerCounts:
-        return ServerCounts(reason=self.NOT_READ)
-
-    async def settle(self) -> None: ...
 
     async def stop(self) -> None: ...
 

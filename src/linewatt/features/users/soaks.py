@@ -60,9 +60,10 @@ class SoakUsers(UsersLoad):
 
     def server_series(self) -> list[Series]:
         """What the server counted until now; empty without one that linewatt starts."""
-        if self._server is None or self.users.server_host is None:
+        server = self._server
+        if not isinstance(server, VsftpdServer):
             return []
-        return [Series(self.users.server_host, SOURCE, CHANNELS, self._server.counts().samples(now_s()))]
+        return [Series(server.host.spec.name, SOURCE, CHANNELS, server.counts().samples(now_s()))]
 
     # --- hosts that go and come ----------------------------------------------------------------------------
 

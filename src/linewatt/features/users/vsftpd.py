@@ -134,6 +134,7 @@ class VsftpdServer:
         return Target(group_address, self._settings.port, USER, self._password, family_of(group_address))
 
     def counts(self) -> ServerCounts:
+        """Totals as of the last reading."""
         log = self._log
         if log is None or log.read_s is None:
             return ServerCounts(starts=self._starts, reason="its log was not read yet")

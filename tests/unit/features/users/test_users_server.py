@@ -200,7 +200,7 @@ def test_totals_are_samples_of_counters_when_they_were_read() -> None:
     assert (CHANNELS["server.incomplete_sent_bytes"].unit, CHANNELS["server.gets"].unit) == ("B", "count")
 
 
-def test_an_existing_server_is_told_to_users_and_what_it_logs_is_missing_with_a_reason() -> None:
+def test_an_existing_server_is_told_to_users() -> None:
     server = ExistingServer(parse_url("ftp://perf@192.0.2.10:2121/pub"), "canary", ["a", "/b"], "put")
     assert [file.path for file in server.files] == ["pub/a", "/b"]
     assert server.put_folder == "pub/put"
@@ -208,8 +208,6 @@ def test_an_existing_server_is_told_to_users_and_what_it_logs_is_missing_with_a_
     assert (target.host, target.port, target.user, target.password) == ("192.0.2.10", 2121, "perf", "canary")
     assert server.target_for("2001:db8::10").family == "ipv6"
     assert "canary" not in repr(target)
-    samples = server.counts().samples(9.0)
-    assert {(one.value, one.reason, one.time_s) for one in samples} == {(None, ExistingServer.NOT_READ, 9.0)}
 
 
 def test_only_anonymous_users_need_no_password() -> None:
