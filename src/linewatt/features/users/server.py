@@ -18,7 +18,6 @@ from linewatt.features.users.worker.url import ServerUrl
 from linewatt.model import Channel, Family, Sample
 
 SOURCE = "server"
-ANONYMOUS = frozenset({"anonymous", "ftp"})
 ANY_PASSWORD = "linewatt@"  # noqa: S105  a name by custom, as RFC 1635 asks of anonymous users
 
 
@@ -90,38 +89,26 @@ class Server(Protocol):
 class ExistingServer:
     """A server that is there already: nothing of it is started, changed or read."""
 
-    def __init__(
-        self,
-        url: ServerUrl,
-        password: str | None,
-        paths: Sequence[str],
-        put_folder: str,
-        family: Family | None = None,
-    ) -> None:
+    def __init__(self, url: ServerUrl, password: str | None, paths: Sequence[str], put_folder: str) -> None:
         """Paths are below the folder of ``url`` unless they begin with ``/``. Raises InvalidInput."""
-        if password is None and url.user not in ANONYMOUS:
+        if password is None and not url.is_anonymous:
             raise InvalidInput(
                 f"users.server: {url.user} needs a password; name password_env or password_file"
             )
-        self._url, self._family = url, family
+        self._url = url
         self._password = ANY_PASSWORD if password is None else password
-        self._files = tuple(RemoteFile(self._below(path)) for path in paths)
+        self.files = tuple(RemoteFile(self._below(path)) for path in paths)
         self.put_folder = self._below(put_folder)
 
     def _below(self, path: str) -> str:
         return path if path.startswith("/") or not self._url.folder else f"{self._url.folder}/{path}"
 
-    @property
-    def files(self) -> tuple[RemoteFile, ...]:
-        return self._files
-
     async def start(self) -> None: ...
 
-    def target_for(self, group_address: str = "") -> Target:
+    def target_for(self, group_address: str) -> Target:
         """Without an address it is that of the URL."""
         host = group_address or self._url.host
-        family: Family = self._family or family_of(host)
-        return Target(host, self._url.port, self._url.user, self._password, family)
+        return Target(host, self._url.port, self._url.user, self._password, family_of(host))
 
     async def stop(self) -> None: ...
 
