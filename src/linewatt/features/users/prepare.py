@@ -29,7 +29,7 @@ from linewatt.features.users.prepare_parcel import (
     pip_problem,
     requirements_path,
 )
-from linewatt.features.users.prepare_scripts import Found, Python
+from linewatt.features.users.prepare_scripts import Found, Python, bash_command
 from linewatt.foreign import contained, last_line
 from linewatt.hosts import Ended, Host, HostSpec, Process, connect_to_host
 
@@ -92,7 +92,8 @@ _PREPARE = "linewatt prepare FILE"
 
 
 async def _look(host: Host) -> Found:
-    done = await host.run(scripts.look(pins_digest(), code_digest()), timeout_s=LOOK_LIMIT_S)
+    command = bash_command(scripts.LOOK, pins_digest(), code_digest())
+    done = await host.run(command, timeout_s=LOOK_LIMIT_S)
     return scripts.found(host.spec.name, done)
 
 
@@ -103,7 +104,8 @@ def _environment(env: str, code_folder: str) -> Environment:
 async def _given(host: Host, python: str) -> Environment | None:
     """``None`` where only our code is missing."""
     name = host.spec.name
-    done = await host.run(scripts.given(python, sorted(code())), timeout_s=LOOK_LIMIT_S)
+    command = ["env", "-u", "PYTHONPATH", python, "-c", scripts.GIVEN, *sorted(code())]
+    done = await host.run(command, timeout_s=LOOK_LIMIT_S)
     if done.status:
         raise HostLacks(name, f"{python} cannot be used: {last_line(done.stderr)}", "correct users.python")
     with contained(f"what {python} says", where=name):
@@ -213,7 +215,8 @@ async def _installed(host: Host, client_state: Found, parcels: Parcels) -> tuple
     """Make what is missing, unless somebody else just did. Raises HostError, InvalidInput."""
     env, python, pieces_by_folder = client_state.env, "", {}
     if env is None:
-        chosen = choose(scripts.found_pythons(await host.run(scripts.pythons(), timeout_s=LOOK_LIMIT_S)))
+        command = bash_command(scripts.FIND_PYTHONS, *scripts.PYTHONS)
+        chosen = choose(scripts.found_pythons(await host.run(command, timeout_s=LOOK_LIMIT_S)))
         python = chosen.path
         env = f"{client_state.base}/users-env-{pins_digest()}-{chosen.tag}-{client_state.machine}"
         pieces_by_folder[env] = parcels.env(chosen.tag, client_state.machine)
@@ -280,10 +283,10 @@ async def _alone(host: Host, base: str, command: Sequence[str]) -> AsyncIterator
 
 
 async def _send(host: Host, pieces_by_folder: Mapping[str, Sequence[str]]) -> None:
-    await _said(host, scripts.clear([*pieces_by_folder]), "")
+    await _said(host, bash_command(scripts.CLEAR, *pieces_by_folder), "")
     for folder, pieces in pieces_by_folder.items():
         for piece in pieces:
-            await _said(host, scripts.append(f"{folder}/sent.tar"), piece)
+            await _said(host, bash_command(scripts.APPEND, f"{folder}/sent.tar"), piece)
 
 
 async def _said(host: Host, argv: Sequence[str], stdin: str) -> str:
@@ -309,7 +312,7 @@ def build_problem(ended: Ended) -> str:
 
 
 async def _size(host: Host, folders: Sequence[str]) -> int | None:
-    done = await host.run(scripts.size(folders), timeout_s=LOOK_LIMIT_S)
+    done = await host.run(bash_command(scripts.SIZE, *folders), timeout_s=LOOK_LIMIT_S)
     word = (done.stdout.split() or [""])[0]
     return int(word) * 1024 if word.isdecimal() else None
 
@@ -335,7 +338,8 @@ async def _remove(host: Host) -> Prepared:
     folder_test = await host.run(["test", "-d", client_state.base], timeout_s=LOOK_LIMIT_S)
     removed: list[tuple[int, str]] = []
     if folder_test.status == 0:
-        async with _alone(host, client_state.base, scripts.remove(client_state.base)) as process:
+        command = bash_command(scripts.REMOVE, client_state.base)
+        async with _alone(host, client_state.base, command) as process:
             process.release()
             ended = await process.wait(BUILD_LIMIT_S, "its users' environment to be removed")
         if ended.status:

@@ -22,7 +22,7 @@ PYTHONS = ("python3.14", "python3.13", "python3.12", "python3.11", "python3")
 
 # $1: pins, $2: code. A relative XDG_CACHE_HOME is to be ignored (XDG Base Directory Specification). An
 # environment whose Python was taken away or became another version is none.
-_LOOK = r"""cache=$XDG_CACHE_HOME
+LOOK = r"""cache=$XDG_CACHE_HOME
 case $cache in /*) ;; *) cache=${HOME:?is not set}/.cache;; esac
 base=$cache/linewatt machine=$(uname -m)
 printf 'base %s\nmachine %s\n' "$base" "$machine"
@@ -35,8 +35,8 @@ done
 exit 0
 """
 
-# Until one will do. Debian keeps ensurepip, which fills an environment, in a package of its own
-_PYTHONS = r"""for name; do
+# $@: names. Until one will do. Debian keeps ensurepip, which fills an environment, in a package of its own
+FIND_PYTHONS = r"""for name; do
   path=$(command -v "$name") || continue
   "$path" -I -S -c 'import sys
 from importlib.util import find_spec
@@ -64,9 +64,10 @@ done
 exec "$@"
 """
 
-_CLEAR = r"""for folder; do rm -rf -- "$folder" && mkdir -m 700 -- "$folder" || exit 1; done"""
+CLEAR = r"""for folder; do rm -rf -- "$folder" && mkdir -m 700 -- "$folder" || exit 1; done"""
 
-_APPEND = r"""base64 -d >>"$1" """
+# Base64 on standard input goes to the end of the file $1
+APPEND = r"""base64 -d >>"$1" """
 
 # $1: code, $2: environment (none where Python is the user's own), $3: Python, then options of pip on where
 # packages come from. What is whole is left as it is. The import proves both together; no cache is left.
@@ -95,10 +96,10 @@ PYTHONPATH=$code "$python" -c 'import linewatt.features.users.worker.locustfile'
 echo done
 """
 
-_SIZE = r"""du -skc -- "$@" 2>/dev/null | tail -n 1"""
+SIZE = r"""du -skc -- "$@" 2>/dev/null | tail -n 1"""
 
 # Only folders of this user with names that linewatt gives; no link is followed
-_REMOVE = r"""base=$1 status=0
+REMOVE = r"""base=$1 status=0
 for one in "$base"/users-*; do
   name=${one##*/}
   [[ $name =~ ^users-(code-[0-9a-f]{16}|env-[0-9a-f]{16}-cp3[0-9]+-[a-z0-9_]+)$ ]] || continue
@@ -113,7 +114,7 @@ exit "$status"
 
 # Of a Python of the user's own: its version, what it lacks, and a digest of the users' code it has. The
 # arguments are names of files. Must run on any Python, to say that one is too old.
-_GIVEN = r"""import sys
+GIVEN = r"""import sys
 sys.path[:] = [entry for entry in sys.path if entry]
 print("%d %d" % sys.version_info[:2])
 if sys.version_info < (3, 11):
@@ -135,46 +136,17 @@ else:
 """
 
 
-def look(pins: str, code: str) -> list[str]:
-    return _bash(_LOOK, pins, code)
-
-
-def pythons() -> list[str]:
-    return _bash(_PYTHONS, *PYTHONS)
-
-
 def locked(base: str, limit_s: int) -> list[str]:
     """Runs the command that follows, alone among all that write below ``base``."""
-    return _bash(_LOCKED, f"{base}/{LOCK}", str(limit_s))
-
-
-def clear(folders: Sequence[str]) -> list[str]:
-    return _bash(_CLEAR, *folders)
-
-
-def append(path: str) -> list[str]:
-    """Base64 on standard input goes to the end of a file."""
-    return _bash(_APPEND, path)
+    return bash_command(_LOCKED, f"{base}/{LOCK}", str(limit_s))
 
 
 def build(code: str, env: str, python: str, sources: Sequence[str] = ()) -> list[str]:
     """``env`` is empty where ``python`` has all packages."""
-    return _bash(_BUILD, code, env, python, *sources)
+    return bash_command(_BUILD, code, env, python, *sources)
 
 
-def size(folders: Sequence[str]) -> list[str]:
-    return _bash(_SIZE, *folders)
-
-
-def remove(base: str) -> list[str]:
-    return _bash(_REMOVE, base)
-
-
-def given(python: str, names: Sequence[str]) -> list[str]:
-    return ["env", "-u", "PYTHONPATH", python, "-c", _GIVEN, *names]
-
-
-def _bash(script: str, *words: str) -> list[str]:
+def bash_command(script: str, *words: str) -> list[str]:
     return ["bash", "-c", script, "linewatt", *words]
 
 
@@ -194,7 +166,7 @@ class Found:
 
 
 def found(host: str, done: Completed) -> Found:
-    """From what :func:`look` wrote. Raises HostError."""
+    """From what :data:`LOOK` wrote. Raises HostError."""
     answers = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
     if done.status or not {"base", "machine"} <= answers.keys():
         raise HostError(f"cannot look for its users' environment: {last_line(done.stderr)}", where=host)
@@ -216,7 +188,7 @@ class Python:
 
 
 def found_pythons(done: Completed) -> list[Python]:
-    """From what :func:`pythons` wrote, in its order."""
+    """From what :data:`FIND_PYTHONS` wrote, in its order."""
     rows = [line.split(" ", 3) for line in done.stdout.splitlines()]
     return [
         Python(row[3], (int(row[0]), int(row[1])), row[2] == "1")
