@@ -251,15 +251,12 @@ async def _built(
 ) -> tuple[Found, Outcome]:
     async with _alone(host, base, command) as process:
         now = await _look(host)
-        if not {now.env, now.code}.isdisjoint(pieces_by_folder):
-            pieces_by_folder = {
-                folder: pieces
-                for folder, pieces in pieces_by_folder.items()
-                if folder not in (now.env, now.code)
-            }
-        if not pieces_by_folder:
+        lacking = {
+            folder: pieces for folder, pieces in pieces_by_folder.items() if folder not in (now.env, now.code)
+        }
+        if not lacking:
             return now, "there"
-        await _send(host, pieces_by_folder)
+        await _send(host, lacking)
         process.release()
         ended = await process.wait(BUILD_LIMIT_S, "its users' environment to be made")
         if ended.status:
@@ -283,17 +280,16 @@ async def _alone(host: Host, base: str, command: Sequence[str]) -> AsyncIterator
 
 
 async def _send(host: Host, pieces_by_folder: Mapping[str, Sequence[str]]) -> None:
-    await _said(host, bash_command(scripts.CLEAR, *pieces_by_folder), "")
+    await _write(host, bash_command(scripts.CLEAR, *pieces_by_folder), "")
     for folder, pieces in pieces_by_folder.items():
         for piece in pieces:
-            await _said(host, bash_command(scripts.APPEND, f"{folder}/sent.tar"), piece)
+            await _write(host, bash_command(scripts.APPEND, f"{folder}/sent.tar"), piece)
 
 
-async def _said(host: Host, argv: Sequence[str], stdin: str) -> str:
+async def _write(host: Host, argv: Sequence[str], stdin: str) -> None:
     done = await host.run(argv, stdin=stdin, timeout_s=SEND_LIMIT_S)
     if done.status:
         raise HostError(f"cannot write there: {last_line(done.stderr)}")
-    return done.stdout
 
 
 _STAGES = {
