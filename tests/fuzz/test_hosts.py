@@ -238,7 +238,7 @@ def test_probes_of_anything_are_answers(text: str) -> None:
 
 
 _REPORT = b"""{"is": "report", "final": true, "report": {"worker": "h1", "start_s": 1.0, "end_s": 2.0,
-"cpu_s": 0.5, "cpus": 1, "running": 3, "tally": {"users": {"0": {"received_bytes": 5, "sent_bytes": 0,
+"cpu_s": 0.5, "running": 3, "tally": {"users": {"0": {"received_bytes": 5, "sent_bytes": 0,
 "gets": 1, "puts": 0, "checked": 0, "logins": 1, "unfinished": 0, "done_received_bytes": 5,
 "done_sent_bytes": 0,
 "failures": [["get", "refused", 2]]}}, "times": {}, "said": [["get", "refused", "421 busy"]]}}}"""

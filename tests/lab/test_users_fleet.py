@@ -418,7 +418,7 @@ def intrude(port: int, secret: str) -> list[str]:
     import zmq
 
     start_s = ("guessed", "", "known").index(secret)
-    nothing = WorkerReport("h2", start_s, 3.0, 0.0, 1, 0, Tally()).as_dict()
+    nothing = WorkerReport("h2", start_s, 3.0, 0.0, 0, Tally()).as_dict()
     got: list[str] = []
     with zmq.Context() as context, context.socket(zmq.DEALER) as stranger:
         stranger.setsockopt(zmq.LINGER, 0)

@@ -17,7 +17,7 @@ CLOCK = Offset(0.0, 0.0)
 
 
 def report(tally: Tally, end_s: float = 110.0, worker: str = "c1") -> WorkerReport:
-    return WorkerReport(worker, end_s - 10, end_s, cpu_s=2.5, cpus=1, running=3, tally=tally)
+    return WorkerReport(worker, end_s - 10, end_s, cpu_s=2.5, running=3, tally=tally)
 
 
 def got(size_bytes: int, *, failures: int = 0) -> Tally:

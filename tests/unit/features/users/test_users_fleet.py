@@ -160,7 +160,7 @@ def a_tally() -> Tally:
 
 
 def test_a_report_survives_the_way_to_the_controller() -> None:
-    report = WorkerReport("c1", 100.0, 110.5, 0.7, 1, 4, a_tally())
+    report = WorkerReport("c1", 100.0, 110.5, 0.7, 4, a_tally())
     again = WorkerReport.from_dict(json.loads(json.dumps(report.as_dict())))
     assert again.tally.as_dict() == report.tally.as_dict()
     assert again.as_dict() == report.as_dict()
@@ -169,7 +169,7 @@ def test_a_report_survives_the_way_to_the_controller() -> None:
 
 @pytest.mark.parametrize("change", [{"cpu_s": "much"}, {"tally": {}}, {"running": None}])
 def test_a_report_that_is_none_is_refused(change: dict[str, object]) -> None:
-    values = WorkerReport("c1", 0.0, 1.0, 0.1, 1, 1, Tally()).as_dict()
+    values = WorkerReport("c1", 0.0, 1.0, 0.1, 1, Tally()).as_dict()
     with pytest.raises(ParseError):
         WorkerReport.from_dict({**values, **change})
     with pytest.raises(ParseError):

@@ -26,8 +26,6 @@ from linewatt.features.users.worker.tally import WorkerReport
 
 HELLO, JOB, JOINED, START = "users-hello", "users-job", "users-joined", "users-start"
 READY, GO, REPORT, STOP, BROKEN = "users-ready", "users-go", "users-report", "users-stop", "users-broken"
-CPUS = 1
-"""what one worker can fill: its users are greenlets of one thread"""
 _LOCUSTS_OWN_REPORT_S = 60.0
 
 
@@ -103,9 +101,8 @@ class Worker:
             due_s += self._interval_s
             is_over = crew.ended.wait(max(0.0, due_s - time.monotonic()))
             end_s, cpu_now_s = time.time(), time.process_time()
-            report = WorkerReport(
-                self._name, start_s, end_s, cpu_now_s - cpu_s, CPUS, crew.running, crew.tally.taken()
-            )
+            used_s = cpu_now_s - cpu_s
+            report = WorkerReport(self._name, start_s, end_s, used_s, crew.running, crew.tally.taken())
             start_s, cpu_s = end_s, cpu_now_s
             self._runner.send_message(REPORT, {"final": is_over, "report": report.as_dict()})
 

@@ -181,15 +181,14 @@ class WorkerReport:
     """What the users of one worker did from ``start_s`` to ``end_s`` (Unix seconds of its host's clock).
 
     Reports of a worker follow each other without a gap, so what they counted adds up. ``cpu_s`` is the CPU
-    time of its process, ``cpus`` how many CPUs that can fill: one, for its users share a thread.
-    ``running`` users had begun and not ended at ``end_s``.
+    time of its process, which can fill one CPU: its users share a thread. ``running`` users had begun and
+    not ended at ``end_s``.
     """
 
     worker: str
     start_s: float
     end_s: float
     cpu_s: float
-    cpus: int
     running: int
     tally: Tally
 
@@ -211,7 +210,6 @@ class WorkerReport:
                 start_s=float(values["start_s"]),
                 end_s=float(values["end_s"]),
                 cpu_s=float(values["cpu_s"]),
-                cpus=int(values["cpus"]),
                 running=int(values["running"]),
                 tally=Tally.from_dict(values["tally"]),
             )
