@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import select
 import threading
 import time
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
@@ -28,11 +29,20 @@ def run(job: UsersJob, stop: threading.Event | None = None, tally: Tally | None 
     began_s = time.monotonic()
     with MemoryFile() if job.get_share < 1 else nullcontext() as source:
         company = _company(job, tally, began_s, stop or threading.Event())
-        around = Surroundings(source, job.limits, company.until_s + job.limits.grace_s, discard=job.discard)
+        until_s = company.until_s + job.limits.grace_s
+        around = Surroundings(source, job.limits, until_s, wait_writable, job.discard)
         with ThreadPoolExecutor(job.users, "user") as pool:
             lives = [_life(job, index, company, around) for index in range(job.users)]
             _await([pool.submit(live, life) for life in lives], company)
     return tally
+
+
+def wait_writable(descriptor: int, limit_s: float) -> None:
+    """As a greenlet waits for a socket, in a thread. Raises TimeoutError."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLOUT)
+    if not poll.poll(1000 * limit_s):
+        raise TimeoutError("the server took nothing")
 
 
 def live(life: Life) -> None:

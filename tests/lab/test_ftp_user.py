@@ -52,7 +52,9 @@ def server(tmp_path: Path) -> Iterator[Server]:
 def one_user(target: Target, limits: Limits = LIMITS) -> Iterator[tuple[FtpUser, ByteCount]]:
     with MemoryFile() as source:
         counted = ByteCount()
-        user = FtpUser(target, "put/one", counted, Surroundings(source, limits, time.monotonic() + 60))
+        until_s = time.monotonic() + 60
+        around = Surroundings(source, limits, until_s, users_in_threads.wait_writable)
+        user = FtpUser(target, "put/one", counted, around)
         try:
             yield user, counted
         finally:

@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
 
+from tests import users_in_threads
+
 from linewatt.features.users.worker.base import ActionFailed, ByteCount, RemoteFile
 from linewatt.features.users.worker.ftp import FtpUser, Surroundings
 from linewatt.features.users.worker.job import Limits, Target
@@ -88,7 +90,8 @@ def got(gets: int, cut_every: int, ends: Literal["completes", "closes"], *, says
     """What a user gets of a server that cuts each file of so many."""
     total, counted = Got(), ByteCount()
     with _running(_Server(cut_every, ends, says_size=says_size)) as port:
-        around = Surroundings(None, Limits(LIMIT_S, LIMIT_S, LIMIT_S), time.monotonic() + 6 * LIMIT_S)
+        limits, until_s = Limits(LIMIT_S, LIMIT_S, LIMIT_S), time.monotonic() + 6 * LIMIT_S
+        around = Surroundings(None, limits, until_s, users_in_threads.wait_writable)
         user = FtpUser(Target("127.0.0.1", port, "anonymous", "x"), "put/a", counted, around)
         for _ in range(gets):
             try:

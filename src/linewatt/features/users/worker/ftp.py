@@ -12,7 +12,6 @@ import ftplib
 import os
 import re
 import socket
-import struct
 import time
 import zlib
 from collections.abc import Callable
@@ -46,14 +45,14 @@ class Surroundings:
 
     ``until_s`` is when transfers are cut, on ``time.monotonic``'s line; who ends users early brings it
     forward. ``source`` may be missing where nothing is put. ``wait_writable(descriptor, limit_s)`` raises
-    TimeoutError; ``None``: sockets block in the kernel, as threads may. ``came_bytes`` has what first came of
-    each file whose size neither the job nor the server says: files of a load stay as they are.
+    TimeoutError. ``came_bytes`` has what first came of each file whose size neither the job nor the server
+    says: files of a load stay as they are.
     """
 
     source: content.MemoryFile | None
     limits: Limits
     until_s: float
-    wait_writable: Callable[[int, float], None] | None = None
+    wait_writable: Callable[[int, float], None]
     discard: Discard = "kernel"
     came_bytes: dict[str, int] = field(default_factory=dict)
 
@@ -179,7 +178,7 @@ class FtpUser:
             data = socket.create_connection((peer[0], port), self._around.limits.connect_s)
         except OSError as error:
             raise self._no_data(port, action, error) from error
-        _bound(data, self._around.limits.stall_s, in_kernel=self._around.wait_writable is None)
+        data.settimeout(self._around.limits.stall_s)
         return data
 
     def _no_data(self, port: int, action: Action, error: OSError) -> ActionFailed:
@@ -226,9 +225,7 @@ class FtpUser:
             piece_bytes = min(size_bytes - at, content.PERIOD_BYTES - offset, SEND_BYTES)
             try:
                 sent = os.sendfile(target, source, offset, piece_bytes)
-            except BlockingIOError as error:
-                if around.wait_writable is None:
-                    raise TimeoutError("the server took nothing") from error
+            except BlockingIOError:
                 around.wait_writable(target, around.limits.stall_s)
                 continue
             at += sent
@@ -268,7 +265,7 @@ class FtpUser:
     def _broken(self, data: socket.socket, action: Action, error: OSError) -> ActionFailed:
         """A data connection that failed: the server's last word says more than the socket's error."""
         data.close()
-        if isinstance(error, TimeoutError | BlockingIOError):
+        if isinstance(error, TimeoutError):
             limit_s = self._around.limits.stall_s
             return self._failed(Failure.STALLED, action, f"no byte passed for {limit_s:g} s")
         control = self._connected(action)
@@ -330,17 +327,6 @@ class FtpUser:
 def _set_limit(control: ftplib.FTP, limit_s: float) -> None:
     if control.sock is not None:
         control.sock.settimeout(limit_s)
-
-
-def _bound(data: socket.socket, limit_s: float, *, in_kernel: bool) -> None:
-    """Limit every wait on a data socket: by the kernel, which spares a poll(2) a block, or by Python."""
-    if not in_kernel:
-        data.settimeout(limit_s)
-        return
-    data.settimeout(None)
-    limit = struct.pack("ll", int(limit_s), int(limit_s % 1 * 1e6))
-    data.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
-    data.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
 
 
 def _error_text(error: BaseException) -> str:
