@@ -10,7 +10,6 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext, suppress
 
 from linewatt.errors import WaitTimeout
-from linewatt.features.users.worker.base import ByteCount
 from linewatt.features.users.worker.content import MemoryFile
 from linewatt.features.users.worker.crew import put_path
 from linewatt.features.users.worker.decisions import own_randomness
@@ -76,10 +75,8 @@ def _company(job: UsersJob, tally: Tally, began_s: float, stop: threading.Event)
 
 
 def _life(job: UsersJob, index: int, company: Company, around: Surroundings) -> Life:
-    def script(counted: ByteCount) -> FtpUser:
-        return FtpUser(job.target, put_path(job, index), counted, around)
-
-    return Life(index, company, script)
+    counted = company.tally.user(index).bytes
+    return Life(index, company, FtpUser(job.target, put_path(job, index), counted, around))
 
 
 def _await(running: list[Future[None]], company: Company) -> None:

@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user of a server is: a script that logs in, gets and puts files, and says by name what went wrong.
-
-A second protocol is one more file with a class that keeps to :class:`UserScript`; when to do what
-(``life.py``), counting (``tally.py``) and starting many (``crew.py``, ``locustfile.py``) stay as they are.
-"""
+"""What users of a server do: files, transfers of them, and by name what went wrong."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal, Protocol
+from typing import Literal
 
 from linewatt.errors import HostError
 
@@ -92,23 +88,3 @@ class ByteCount:
 
     received_bytes: int = 0
     sent_bytes: int = 0
-
-
-class UserScript(Protocol):
-    """One user. Every method raises ActionFailed; transfers raise Stopped too. None waits without a limit."""
-
-    def login(self) -> None: ...
-
-    def get(self, file: RemoteFile, *, check: bool) -> Transfer: ...
-
-    def put(self, size_bytes: int) -> Transfer:
-        """Write the user's one file anew."""
-
-    def written(self) -> RemoteFile | None:
-        """The file that the last put left, to be read back; ``None`` without one."""
-
-    def leave(self) -> None:
-        """Remove what was put and log out. Raises ActionFailed where a file may be left."""
-
-    def drop(self) -> None:
-        """Close what is open without a word to the server; never fails."""

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from linewatt.errors import HostError
-from linewatt.features.users.worker.base import ByteCount
 from linewatt.features.users.worker.content import MemoryFile
 from linewatt.features.users.worker.decisions import own_randomness
 from linewatt.features.users.worker.ftp import FtpUser, Surroundings
@@ -85,12 +84,10 @@ class Crew:
         index = next(self._indices, None)
         if index is None:
             raise HostError("users: Locust started more users here than are this process's share")
-
-        def script(counted: ByteCount) -> FtpUser:
-            return FtpUser(self.job.target, put_path(self.job, index), counted, self._around)
-
+        counted = self.tally.user(index).bytes
+        user = FtpUser(self.job.target, put_path(self.job, index), counted, self._around)
         self.running += 1
-        return Life(index, self._company, script)
+        return Life(index, self._company, user)
 
     def one_ended(self) -> None:
         self.running -= 1

@@ -58,7 +58,10 @@ class Surroundings:
 
 
 class FtpUser:
-    """One user with one control connection, in one thread; the file it puts is its own."""
+    """One user with one control connection, in one thread; the file it puts is its own.
+
+    What it does raises ActionFailed, transfers raise Stopped too, and nothing waits without a limit.
+    """
 
     def __init__(self, target: Target, put_path: str, counted: ByteCount, around: Surroundings) -> None:
         self._target = target
@@ -110,6 +113,7 @@ class FtpUser:
         )
 
     def put(self, size_bytes: int) -> Transfer:
+        """Write the user's one file anew."""
         began_s = time.monotonic()
         self._written_bytes = None
         with self._data("put") as data:
@@ -132,10 +136,12 @@ class FtpUser:
         return Transfer(size_bytes, first_s - began_s, total_s)
 
     def written(self) -> RemoteFile | None:
+        """The file that the last put left, to be read back; ``None`` without one."""
         size = self._written_bytes
         return None if size is None else RemoteFile(self._put_path, size, content.crc32(size))
 
     def leave(self) -> None:
+        """Remove what was put and log out. Raises ActionFailed where a file may be left."""
         if self._may_exist:
             if self._control is None:
                 self.login()
@@ -152,6 +158,7 @@ class FtpUser:
         self.drop()
 
     def drop(self) -> None:
+        """Close what is open without a word to the server; never fails."""
         control, self._control = self._control, None
         if control is not None:
             with suppress(*_GONE):

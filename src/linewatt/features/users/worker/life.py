@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One user from its start to its end: log in, get and put, think, and log in again after a failure.
 
-Nothing here knows a protocol or sleeps otherwise than on an event, so that it runs in a thread and in a
-greenlet alike.
+Nothing here sleeps otherwise than on an event, so that it runs in a thread and in a greenlet alike.
 """
 
 from __future__ import annotations
@@ -19,12 +18,11 @@ from linewatt.features.users.worker.base import (
     KEEPS_SESSION,
     Action,
     ActionFailed,
-    ByteCount,
     RemoteFile,
     Stopped,
     Transfer,
-    UserScript,
 )
+from linewatt.features.users.worker.ftp import FtpUser
 from linewatt.features.users.worker.job import UsersJob
 from linewatt.features.users.worker.tally import Tally
 
@@ -69,16 +67,16 @@ class Company:
 
 
 class Life:
-    """A user. ``script`` makes it, given where its bytes are counted."""
+    """What a user does from one thing to the next."""
 
-    def __init__(self, index: int, company: Company, script: Callable[[ByteCount], UserScript]) -> None:
+    def __init__(self, index: int, company: Company, user: FtpUser) -> None:
         self._index = index
         self._company = company
         self._job = company.job
         self._randomness = decisions.own_randomness(company.job, index)
         self._turn = decisions.first_turn(company.job, index)
         self._counts = company.tally.user(index)
-        self._script = script(self._counts.bytes)
+        self._user = user
         self._logged_in = False
         self._failed_in_a_row = 0
         self._done_of_cycle = 0
@@ -115,11 +113,11 @@ class Life:
         """Leave no file and no connection; a failure of that is counted as one of a put."""
         began_s = time.monotonic()
         try:
-            self._script.leave()
+            self._user.leave()
         except ActionFailed as error:
             self._failed("put", error, began_s)
         finally:
-            self._script.drop()
+            self._user.drop()
 
     def _due_s(self) -> float | None:
         arrivals = self._company.arrivals
@@ -128,7 +126,7 @@ class Life:
     def _log_in(self) -> bool:
         began_s = time.monotonic()
         try:
-            self._script.login()
+            self._user.login()
         except ActionFailed as error:
             self._failed("login", error, began_s)
             return False
@@ -165,15 +163,15 @@ class Life:
     def _get(self) -> Transfer:
         back, self._read_back = self._read_back, None
         if back is not None:
-            return self._script.get(back, check=True)
+            return self._user.get(back, check=True)
         file = decisions.chosen(self._job.files, self._randomness)
-        return self._script.get(file, check=self._is_checked())
+        return self._user.get(file, check=self._is_checked())
 
     def _put(self) -> Transfer:
         self._read_back = None
-        transfer = self._script.put(decisions.chosen(self._job.put_sizes, self._randomness))
+        transfer = self._user.put(decisions.chosen(self._job.put_sizes, self._randomness))
         if self._is_checked():
-            self._read_back = self._script.written()
+            self._read_back = self._user.written()
         return transfer
 
     def _is_checked(self) -> bool:
@@ -187,7 +185,7 @@ class Life:
             self._leave_at_once()
 
     def _leave_at_once(self) -> None:
-        self._script.drop()
+        self._user.drop()
         self._logged_in, self._read_back = False, None
 
     def _tell(self, action: Action, took_s: float, count: int, failure: ActionFailed | None) -> None:
