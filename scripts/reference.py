@@ -9,13 +9,13 @@ from typing import Any
 
 import typer.main
 
-from linewatt.analysis.metrics.metric import CaseMetric, Metric
+from linewatt.analysis.metrics.metric import CaseMetric, Response
 from linewatt.analysis.metrics.of_power import POWER_METRICS
 from linewatt.analysis.metrics.of_trial import METRICS
 from linewatt.cli.entry_point import whole
 from linewatt.cli.help import grouped, records
 from linewatt.cli.manual import ENVIRONMENT, STATUS
-from linewatt.features.soak.metrics import METRICS as SOAK_METRICS
+from linewatt.features.soak.metrics import RESPONSES
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 _WRITTEN = "Written by `make reference` from {what}; a test fails when the two differ."
@@ -81,7 +81,7 @@ def _metrics() -> Iterator[str]:
     ]
     yield from ("", *_table(("key", "metric", "shown in", "watts of"), rows, code=True))
     yield from ("", "## Of a soak", "")
-    yield from _table(("key", "figure", "shown in", "compare"), map(_of_soak, SOAK_METRICS), code=True)
+    yield from _table(("key", "figure", "shown in", "compare"), map(_of_soak, RESPONSES), code=True)
 
 
 def _of_case(metric: CaseMetric) -> tuple[str, ...]:
@@ -90,9 +90,8 @@ def _of_case(metric: CaseMetric) -> tuple[str, ...]:
     return (metric.si_key, metric.title, _units(metric.units), _LOADS[metric.loads], group, said)
 
 
-def _of_soak(metric: Metric[Any, Any]) -> tuple[str, ...]:
-    group = f"`{metric.response.group}`" if metric.response and metric.response.group else ""
-    return (metric.si_key, metric.title, _units(metric.units), group)
+def _of_soak(response: Response) -> tuple[str, ...]:
+    return (response.name, response.title, _units(response.units), f"`{response.group}`")
 
 
 def _units(every: Sequence[Any]) -> str:

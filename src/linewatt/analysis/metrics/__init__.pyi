@@ -5,7 +5,6 @@ from .cpu_shares import why_no_end as why_no_end
 from .formulas import bps_per_w as bps_per_w
 from .formulas import cores_used as cores_used
 from .metric import CaseMetric as CaseMetric
-from .metric import Metric as Metric
 from .metric import Response as Response
 from .of_power import MBPS_PER_W as MBPS_PER_W
 from .of_power import POWER_BY_NAME as POWER_BY_NAME
@@ -24,7 +23,6 @@ from .unit import MPPS as MPPS
 from .unit import PER_GBPS as PER_GBPS
 from .unit import PER_MBPS as PER_MBPS
 from .unit import PERCENT as PERCENT
-from .unit import RATE as RATE
 from .unit import Unit as Unit
 from .unit import fixed_decimals as fixed_decimals
 from .unit import significant_digits as significant_digits

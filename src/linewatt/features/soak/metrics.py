@@ -4,28 +4,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
-from linewatt.analysis.metrics import COUNT, PERCENT, Metric, Response, Unit, significant_digits, unscaled
-from linewatt.analysis.metrics import METRICS as OF_TRIAL
-from linewatt.analysis.metrics import RATE as RATE_UNIT
+from linewatt.analysis.metrics import COUNT, METRICS, PERCENT, Response, Unit, significant_digits, unscaled
 from linewatt.features.soak.job import DRIFT, SUSTAINED
 from linewatt.units import format_significant
 
 
-def _more(
-    name: str, title: str, shown: Unit, group: str = "throughput", *, relative: bool = True
-) -> Metric[Any, Any]:
-    """A figure of which more is better."""
-    return Metric(
-        name, title, title, (shown,), response=Response(name, title, "more", "less", True, relative, group)
-    )
+def _more(name: str, title: str, shown: Unit, *, relative: bool = True) -> Response:
+    """A figure of throughput, of which more is better."""
+    return Response(name, title, "more", "less", True, relative, "throughput", units=(shown,))
 
 
-def _less(name: str, title: str, shown: Unit, group: str, *, is_share: bool = False) -> Metric[Any, Any]:
+def _less(name: str, title: str, shown: Unit, group: str, *, is_share: bool = False) -> Response:
     """A figure of which less is better."""
-    compares = Response(name, title, "more", "less", False, not is_share, group, is_share=is_share)
-    return Metric(name, title, title, (shown,), response=compares)
+    return Response(
+        name, title, "more", "less", False, not is_share, group, is_share=is_share, units=(shown,)
+    )
 
 
 _TIME = Unit("ms", lambda seconds: 1e3 * seconds, significant_digits(3))
@@ -36,7 +30,7 @@ J_PER_GB = Unit("J/GB", unscaled, significant_digits(3))
 _SHARE = Unit("%", PERCENT.from_si, format_significant)
 _A_DAY = Unit("% a day", PERCENT.from_si, lambda percent: f"{percent:+.2f}".replace("-", "−"))
 
-_RATE = next(metric.response for metric in OF_TRIAL if metric.name == "throughput_bps")
+_RATE = next(metric.response for metric in METRICS if metric.name == "throughput_bps")
 if _RATE is None:
     raise TypeError("throughput compares")
 RATE = replace(_RATE, title="Mean rate")
@@ -60,15 +54,15 @@ UNEXPLAINED = Response(
     counted="drops",
     units=COUNT,
 )
-METRICS: tuple[Metric[Any, Any], ...] = (
-    Metric(RATE.name, RATE.title, RATE.title, RATE_UNIT, response=RATE),
+RESPONSES: tuple[Response, ...] = (
+    RATE,
     _more(SUSTAINED, "Users sustained", _SHARE),
     _more("transfers_hz", "Transfers", _PER_S),
     _more(DRIFT, "Slow drift", _A_DAY, relative=False),
-    Metric(CLIENT_CPU.name, CLIENT_CPU.title, CLIENT_CPU.title, (_CPU,), response=CLIENT_CPU),
+    CLIENT_CPU,
     _less("server_cores", "CPU used by the server", _CORES, "efficiency"),
     _less("failed_ratio", "Transfers that failed", _SHARE, "loss", is_share=True),
-    Metric(UNEXPLAINED.name, UNEXPLAINED.title, UNEXPLAINED.title, COUNT, response=UNEXPLAINED),
+    UNEXPLAINED,
     _less("server_energy_j_per_gb", "Energy per GB, server", J_PER_GB, "power"),
     _less("clients_energy_j_per_gb", "Energy per GB, all clients", J_PER_GB, "power"),
     *(
@@ -78,7 +72,6 @@ METRICS: tuple[Metric[Any, Any], ...] = (
         for point in ("p50", "p99")
     ),
 )
-RESPONSES = tuple(metric.response for metric in METRICS if metric.response is not None)
 """in the order in which they are shown"""
 FOLLOWED: dict[str, Response] = {"throughput": RATE, "efficiency": CLIENT_CPU}
 """what ``--metric`` of ``linewatt history`` means for soaks"""
