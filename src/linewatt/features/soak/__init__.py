@@ -27,7 +27,7 @@ FEATURE = Feature(
         ),
     ),
     findings=(FeatureFindings("Soaks", "linewatt.features.soak.findings:KINDS"),),
-    stored_files="linewatt.features.soak.stored_files:stored_files",
+    stored_files="linewatt.features.soak.storage:stored_files",
     result_kind=FeatureResultKind(
         is_of_path="linewatt.features.soak.result_mark:is_of", path="linewatt.features.soak.result_kind:KIND"
     ),

@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from linewatt.store import (
     listed_files_gone,
     parse_stored,
     read_as,
+    read_channels,
     read_json,
     sha256_of_data,
     sha256_of_file,
@@ -86,11 +88,6 @@ class Part:
         return tuple(number for number in range(1, last + 1) if number not in present)
 
 
-def is_soak(result: Path) -> bool:
-    """Whether the result is of a soak that began."""
-    return (result / FOLDER).is_dir()
-
-
 def is_done(result: Path) -> bool:
     """Whether all of the soak was run. Raises StoreError."""
     ends = sorted((result / FOLDER).glob("part-*/ended.json"))
@@ -100,6 +97,14 @@ def is_done(result: Path) -> bool:
 def chunk_files(result: Path) -> list[Path]:
     """Samples of all parts, in the order of time."""
     return sorted((result / FOLDER).glob("part-*/chunk-*.parquet"))
+
+
+def stored_files(result: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
+    """Its parts, then each chunk of samples, with what reads it; nothing of a result that is no soak."""
+    if (result / FOLDER).is_dir():
+        yield result / FOLDER, partial(parts, result)
+        for chunk in chunk_files(result):
+            yield chunk, partial(read_channels, chunk)
 
 
 def new_part(result: Path, started_s: float) -> Path:
@@ -133,21 +138,21 @@ def write_chunk(
     names = {kind: f"{kind}-{number:06d}.{end}" for kind, end in _ENDS.items()}
     if (part / names["chunk"]).exists():
         raise StoreError(f"{part / names['chunk']}: is there already and results are never overwritten")
-    partial = part / f".writing-{number:06d}"
-    shutil.rmtree(partial, ignore_errors=True)
+    writing = part / f".writing-{number:06d}"
+    shutil.rmtree(writing, ignore_errors=True)
     placed: list[Path] = []
     try:
-        partial.mkdir()
+        writing.mkdir()
         if users is not None:
-            durable.write_synced(partial / names["users"], _json(users))
+            durable.write_synced(writing / names["users"], _json(users))
         if events:
-            durable.write_synced(partial / names["events"], b"".join(map(_json, events)))
-        write_samples(partial / names["chunk"], _ordered(series), Origin(_result(part).name))
-        written = [names[kind] for kind in ("users", "events", "chunk") if (partial / names[kind]).exists()]
-        digests = {_name(part / name): sha256_of_file(partial / name) for name in written}
+            durable.write_synced(writing / names["events"], b"".join(map(_json, events)))
+        write_samples(writing / names["chunk"], _ordered(series), Origin(_result(part).name))
+        written = [names[kind] for kind in ("users", "events", "chunk") if (writing / names[kind]).exists()]
+        digests = {_name(part / name): sha256_of_file(writing / name) for name in written}
         with list_sums(_result(part), digests):
             for name in written:
-                (partial / name).rename(part / name)
+                (writing / name).rename(part / name)
                 placed.append(part / name)
             durable.sync_folder(part)
     except OSError as error:
@@ -156,7 +161,7 @@ def write_chunk(
                 path.unlink()
         raise unstored_text(part, f"chunk {number}", error) from error
     finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        shutil.rmtree(writing, ignore_errors=True)
     if users is not None and number % SUMMED == 0:
         _sum_users(part, number)
 
