@@ -8,13 +8,14 @@ from pathlib import Path
 
 from linewatt.campaign.entries import CampaignFile, HostEntry
 from linewatt.campaign.reading import Finding, check_one_port
-from linewatt.features.soak.entries import MAX_SOAK_S, SoakEntry, soak_of
+from linewatt.features.soak.entries import MAX_SOAK_S, SoakEntry
 from linewatt.features.soak.model import BestOf, Soak
 
 
 def read_soak(entry: CampaignFile, base: Path) -> Soak | None:
     """The soak of a campaign."""
-    return soak_of(entry.value_of("soak"))
+    soak: SoakEntry | None = entry.value_of("soak")
+    return None if soak is None else Soak(soak.duration, soak.interval, soak.segment)
 
 
 def read_best_of(entry: CampaignFile, base: Path) -> BestOf | None:

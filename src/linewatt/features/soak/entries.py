@@ -9,7 +9,6 @@ from pydantic import BeforeValidator, Field
 
 from linewatt.campaign.entries import Duration, fields
 from linewatt.document import Part
-from linewatt.features.soak.model import Soak
 
 MAX_SOAK_S = 366 * 86_400.0
 
@@ -39,11 +38,6 @@ def _soak(value: object) -> object:
 
 
 SoakField = Annotated[SoakEntry, BeforeValidator(_soak, json_schema_input_type=Duration | SoakEntry)]
-
-
-def soak_of(entry: SoakEntry | None) -> Soak | None:
-    """The soak as the rest of the house sees it."""
-    return None if entry is None else Soak(entry.duration, entry.interval, entry.segment)
 
 
 SOAK_FIELD = (

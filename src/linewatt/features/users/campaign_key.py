@@ -8,7 +8,7 @@ from pathlib import Path
 
 from linewatt.campaign.entries import CampaignFile, HostEntry
 from linewatt.campaign.reading import Finding, check_one_port, path_text
-from linewatt.features.users.entries import ServerEntry, UsersEntry, check_users, named_hosts, users_of
+from linewatt.features.users.entries import ServerEntry, UsersEntry, check_users, groups_of, users_of
 from linewatt.features.users.experiment import check_experiment
 from linewatt.features.users.model import KEY, Users
 
@@ -16,13 +16,19 @@ from linewatt.features.users.model import KEY, Users
 def read_users(entry: CampaignFile, base: Path) -> Users | None:
     """The users of a campaign; ``base``: where the files that it names are relative to."""
     users: UsersEntry | None = entry.value_of(KEY)
-    server = users.server if users is not None else None
+    if users is None:
+        return None
+    server = users.server
     return users_of(users, path_text(base, server.password_file) if isinstance(server, ServerEntry) else None)
 
 
 def users_hosts(entry: CampaignFile) -> set[str]:
     """Hosts that take part as the server or as clients."""
-    return named_hosts(entry.value_of(KEY))
+    users: UsersEntry | None = entry.value_of(KEY)
+    if users is None:
+        return set()
+    server_hosts = {users.server} if isinstance(users.server, str) else set()
+    return server_hosts | {name for group in groups_of(users) for name in group.clients}
 
 
 def check_users_key(

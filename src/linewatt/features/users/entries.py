@@ -205,10 +205,8 @@ USERS_FIELD = (
 )
 
 
-def users_of(entry: UsersEntry | None, password_file: str | None) -> Users | None:
+def users_of(entry: UsersEntry, password_file: str | None) -> Users:
     """The users as the rest of the house sees them; ``password_file`` is resolved."""
-    if entry is None:
-        return None
     return Users(
         server=_server(entry, password_file),
         groups=groups_of(entry),
@@ -253,14 +251,6 @@ def groups_of(entry: UsersEntry) -> tuple[Group, ...]:
     if entry.groups is None:
         return (Group(ONE_GROUP, entry.clients or ()),)
     return tuple(Group(name, group.clients, group.server) for name, group in entry.groups.items())
-
-
-def named_hosts(entry: UsersEntry | None) -> set[str]:
-    """Hosts that take part as the server or as clients."""
-    if entry is None:
-        return set()
-    server_hosts = {entry.server} if isinstance(entry.server, str) else set()
-    return server_hosts | {name for group in groups_of(entry) for name in group.clients}
 
 
 _OF_OWN_SERVER = ("folder", "port", "passive_ports", "max_clients", "vsftpd")

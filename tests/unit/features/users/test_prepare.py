@@ -381,7 +381,6 @@ def test_a_lock_that_was_removed_while_it_was_waited_for_is_not_held(client: Cli
 def checked(client: Client, python: str | None, server: str = "s1") -> Check | None:
     entry = UsersEntry.model_validate({"server": server, "clients": ["c1"], "users": 1, "folder": "/nowhere"})
     users = users_of(entry, None)
-    assert users is not None
     return asyncio.run(ready_for_users(LocalHost(client.spec), replace(users, python=python)))
 
 
