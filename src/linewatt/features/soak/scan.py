@@ -17,7 +17,7 @@ hundredth of the rows and needs no sort; steps from cell to cell are taken from 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -119,17 +119,15 @@ class Chunks:
 
     def series(self) -> list[SeriesInfo]:
         """Every series of the soak, in order of host, source and channel."""
-        by_series: dict[tuple[str, str, str], tuple[Any, ...]] = {}
+        by_series: dict[tuple[str, str, str], SeriesInfo] = {}
         for part in self.parts:
             for batch in _batches(self.files(part)):
-                for host, source, channel, *words, rows, missing, reason in self._rows(_SERIES, batch):
-                    _, before, before_missing, reason_before = by_series.get(
-                        (host, source, channel), (None, 0, 0, None)
-                    )
-                    figures = (words, rows + before, missing + before_missing, reason_before or reason)
-                    by_series[host, source, channel] = figures
+                for row in self._rows(_SERIES, batch):
+                    info = SeriesInfo(0, *row)
+                    key = (info.host, info.source, info.channel)
+                    by_series[key] = _together(by_series[key], info) if key in by_series else info
         ordered = sorted(by_series.items())
-        return [_info(number, key, *figures) for number, (key, figures) in enumerate(ordered)]
+        return [replace(info, number=number) for number, (_, info) in enumerate(ordered)]
 
     def scan(self, series: Sequence[SeriesInfo], tracks: Mapping[int, str], interval_s: float) -> Scan:
         """Add up the ``tracks`` (series number → name of its track) in cells of at least ``interval_s``.
@@ -286,12 +284,10 @@ class Chunks:
             self.damaged[path] = str(error).splitlines()[0]
 
 
-def _info(
-    number: int, key: tuple[str, str, str], words: Sequence[Any], rows: int, missing: int, reason: str | None
-) -> SeriesInfo:
-    host, source, channel = key
-    unit, kind, scope, provenance = words
-    return SeriesInfo(number, host, source, channel, unit, kind, scope, provenance, rows, missing, reason)
+def _together(before: SeriesInfo, after: SeriesInfo) -> SeriesInfo:
+    """One series in what was read before and after."""
+    rows, missing = before.rows + after.rows, before.missing + after.missing
+    return replace(after, rows=rows, missing=missing, reason=before.reason or after.reason)
 
 
 def _numbered(chosen: Sequence[SeriesInfo]) -> dict[str, Any]:
