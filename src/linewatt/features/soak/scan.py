@@ -17,8 +17,8 @@ hundredth of the rows and needs no sort; steps from cell to cell are taken from 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ _SPAN_CHUNKS = 10
 _MAGIC = b"PAR1"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Scan:
     """The whole soak: cell ``n`` is from ``start_s`` + n × ``cell_s`` on, Unix seconds; ``slowest_s`` is how
     often the source is read that is read least often.
@@ -47,9 +47,9 @@ class Scan:
     cell_s: float
     cells: int
     slowest_s: float
-    tracks: dict[str, Cells] = field(default_factory=dict)
-    totals: dict[tuple[int, int], Counted] = field(default_factory=dict)
-    gaps: list[Gap] = field(default_factory=list)
+    tracks: dict[str, Cells]
+    totals: dict[tuple[int, int], Counted]
+    gaps: list[Gap]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,18 +142,19 @@ class Chunks:
         slowest_s = max((usual_s.get(source, 0.0) for source in steady), default=0.0)
         span_s = max(part.ended_s for part in self.parts) - start_s
         cell_s = interval_s * max(1, -(-max(slowest_s * 0.99, span_s / MOST_CELLS) // interval_s))
-        result = Scan(start_s, cell_s, int(span_s // cell_s) + 2, max(usual_s.values(), default=cell_s))
-        steps = Steps((result.cells, start_s, cell_s), chosen, tracks, beats, usual_s)
+        cells = int(span_s // cell_s) + 2
+        steps = Steps((cells, start_s, cell_s), chosen, tracks, beats, usual_s)
         self._database.register("wanted", _numbered(chosen))
         select = _select(sorted({info.channel for info in chosen}))
+        values = {"start": start_s, "cell": cell_s}
         for part in self.parts:
             steps.begin(part, self._holes(part), has_start=self._has_start(part))
             for batch in _batches(self.files(part)):
-                table = self._columns(select, batch, {"start": start_s, "cell": cell_s})
-                steps.add(table, self._again(batch, start_s, cell_s))
+                table = self._read(select, batch, values, lambda done: done.fetchnumpy(), {})
+                steps.add(table, partial(self._again, batch, values))
             steps.end(part)
-        result.tracks, result.totals, result.gaps = steps.tracks, steps.totals, steps.gaps
-        return result
+        read_every_s = max(usual_s.values(), default=cell_s)
+        return Scan(start_s, cell_s, cells, read_every_s, steps.tracks, steps.totals, steps.gaps)
 
     def missing(self, interval_s: float) -> list[MissingChunks]:
         """Chunks that were stored and are not there.
@@ -222,31 +223,24 @@ class Chunks:
             after = chunk.number + 1
         return max(runs, key=len)
 
-    def _again(self, batch: Sequence[Path], start_s: float, cell_s: float) -> Callable[..., Any]:
-        def rows(
-            numbers: Sequence[int], cells: Sequence[int]
-        ) -> dict[tuple[int, int], list[tuple[float, float]]]:
-            import numpy as np
+    def _again(
+        self, batch: Sequence[Path], values: Mapping[str, float], numbers: Sequence[int], cells: Sequence[int]
+    ) -> dict[tuple[int, int], list[tuple[float, float]]]:
+        """Every reading of some series in some cells."""
+        import numpy as np
 
-            asked_cells = {"number": np.asarray(numbers, np.int64), "cell": np.asarray(cells, np.int64)}
-            self._database.register("asked", asked_cells)
-            readings: dict[tuple[int, int], list[tuple[float, float]]] = {}
-            values = {"start": start_s, "cell": cell_s}
-            for number, cell, *reading in self._rows(_AGAIN, batch, values):
-                readings.setdefault((number, cell), []).append((reading[0], reading[1]))
-            return readings
-
-        return rows
+        asked_cells = {"number": np.asarray(numbers, np.int64), "cell": np.asarray(cells, np.int64)}
+        self._database.register("asked", asked_cells)
+        readings: dict[tuple[int, int], list[tuple[float, float]]] = {}
+        for number, cell, time_s, value in self._rows(_AGAIN, batch, values):
+            readings.setdefault((number, cell), []).append((time_s, value))
+        return readings
 
     def _rows(
         self, query: str, files: Sequence[Path], values: Mapping[str, float] | None = None
     ) -> list[tuple[Any, ...]]:
         fetched: list[tuple[Any, ...]] = self._read(query, files, values, lambda done: done.fetchall(), [])
         return fetched
-
-    def _columns(self, query: str, files: Sequence[Path], values: Mapping[str, float]) -> dict[str, Any]:
-        columns: dict[str, Any] = self._read(query, files, values, lambda done: done.fetchnumpy(), {})
-        return columns
 
     def _read(
         self,
