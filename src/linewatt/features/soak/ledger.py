@@ -148,7 +148,6 @@ class Book:
     """Totals by host, source and channel. A source may have an interface after a colon."""
 
     def __init__(self, totals: Iterable[Total], ends: Ends) -> None:
-        self.ends = ends
         self.hosts: dict[str, tuple[str, ...]] = {
             CLIENTS: ends.clients,
             SERVER: () if ends.server is None else (ends.server,),
@@ -160,46 +159,28 @@ class Book:
             self._totals.setdefault((total.host, total.channel), []).append(total)
         self.channels = sorted({channel for _, channel in self._totals})
 
-    def sum(self, side: str, *channels: str) -> Figure:
+    def sum(self, side: str, *channels: str, silent_is_zero: bool = False) -> Figure:
         """Over all hosts of a side and all these channels. What no host has is None, and so is a sum of
-        hosts of which one could not be read."""
+        hosts of which one could not be read, unless one that never counted any of it has 0 of it."""
         hosts = self.hosts[side]
         if not hosts:
             return Figure(None, "no server of this campaign" if side == SERVER else "no clients")
         totals = [
-            first for host in hosts for name in channels for first in self._totals.get((host, name), ())
-        ]
-        if not totals:
-            return Figure(None, f"no reading of {channels[0]}")
-        lacking = [first for first in totals if first.value is None]
-        silent = [host for host in hosts if not any((host, name) in self._totals for name in channels)]
-        values = [first.value for first in totals if first.value is not None]
-        lower_bound = sum(values) if values else None
-        if lacking:
-            first = lacking[0]
-            why = f"{first.host}: {first.channel}: {first.reason or 'not read'}"
-            return Figure(None, why, least=lower_bound)
-        if silent:
-            return Figure(None, f"{silent[0]}: no reading of {channels[0]}", least=lower_bound)
-        return Figure(
-            sum(first.value or 0.0 for first in totals), None, sum(first.resets for first in totals)
-        )
-
-    def some(self, side: str, *channels: str) -> Figure:
-        """The same where a host that never counted any of it has 0 of it."""
-        figure = self.sum(side, *channels)
-        if figure.value is not None or not self.hosts[side]:
-            return figure
-        hosts = self.hosts[side]
-        totals = [
             total for host in hosts for name in channels for total in self._totals.get((host, name), ())
         ]
-        read_totals = [total for total in totals if total.value is not None]
-        if len(read_totals) < len(totals):
-            return figure
-        return Figure(
-            sum(total.value or 0.0 for total in read_totals), None, sum(total.resets for total in read_totals)
-        )
+        values = [total.value for total in totals if total.value is not None]
+        least = sum(values) if values else None
+        unread = next((total for total in totals if total.value is None), None)
+        if unread is not None:
+            why = f"{unread.host}: {unread.channel}: {unread.reason or 'not read'}"
+            return Figure(None, why, least=least)
+        if not silent_is_zero:
+            if not totals:
+                return Figure(None, f"no reading of {channels[0]}")
+            silent = [host for host in hosts if not any((host, name) in self._totals for name in channels)]
+            if silent:
+                return Figure(None, f"{silent[0]}: no reading of {channels[0]}", least=least)
+        return Figure(sum(values), None, sum(total.resets for total in totals))
 
     def has(self, side: str, prefix: str) -> bool:
         """Whether any host of the side has a channel of that beginning."""
@@ -254,25 +235,25 @@ def _bytes(book: Book) -> list[Line]:
 
 
 def _load(book: Book, load: str) -> list[Line]:
-    names = (
-        (f"{load}_sent_bytes", f"{load}, sent", "B", "load.sent_bytes"),
-        (f"{load}_received_bytes", f"{load}, received", "B", "load.received_bytes"),
-        (f"{load}_lost_packets", f"{load}, datagrams lost on the way", "count", "load.lost_packets"),
-    )
-    return [
-        Line("Bytes" if unit == "B" else "Packets", key, title, unit, _loads(book, channel))
-        for key, title, unit, channel in names
-        if channel in book.channels
-    ]
+    lines = []
+    for section, unit, name, title in (
+        ("Bytes", "B", "sent_bytes", "sent"),
+        ("Bytes", "B", "received_bytes", "received"),
+        ("Packets", "count", "lost_packets", "datagrams lost on the way"),
+    ):
+        channel = f"load.{name}"
+        if channel in book.channels:
+            figures = _ends(book, channel, silent_is_zero=True)  # a host that only sent received nothing
+            lines.append(Line(section, f"{load}_{name}", f"{load}, {title}", unit, figures))
+    return lines
 
 
-def _loads(book: Book, channel: str) -> dict[str, Figure]:
-    """A host that only sent received nothing."""
-    return {side: book.some(side, channel) for side in (CLIENTS, SERVER) if book.hosts[side]}
-
-
-def _ends(book: Book, *channels: str) -> dict[str, Figure]:
-    return {side: book.sum(side, *channels) for side in (CLIENTS, SERVER) if book.hosts[side]}
+def _ends(book: Book, *channels: str, silent_is_zero: bool = False) -> dict[str, Figure]:
+    return {
+        side: book.sum(side, *channels, silent_is_zero=silent_is_zero)
+        for side in (CLIENTS, SERVER)
+        if book.hosts[side]
+    }
 
 
 def _packets(book: Book) -> list[Line]:
@@ -343,7 +324,7 @@ def _failed(book: Book, action: str) -> Figure:
     """All failures of an action; 0 where users counted and none failed."""
     names = _named(book, action)
     if names:
-        return book.some(CLIENTS, *names)
+        return book.sum(CLIENTS, *names, silent_is_zero=True)
     logins = book.sum(CLIENTS, "users.logins")
     return Figure(0.0) if logins.value is not None else logins
 
@@ -356,7 +337,7 @@ def _failures(book: Book, action: str) -> list[Line]:
     lines = []
     for channel in _named(book, action):
         name = channel.rpartition(".")[2]
-        figure = book.some(CLIENTS, channel)
+        figure = book.sum(CLIENTS, channel, silent_is_zero=True)
         if figure.value != 0:
             key = f"failed_{action}_{name.replace('-', '_')}"
             section = "Logins" if action == "login" else "Transfers"
