@@ -16,7 +16,7 @@ from linewatt.features.soak.flags import findings, flags
 from linewatt.features.soak.ledger import COLUMNS, Line
 from linewatt.features.soak.scan import MissingChunks
 from linewatt.features.soak.series_steps import Gap
-from linewatt.features.soak.summary import energy_j, packets, transfers
+from linewatt.features.soak.summary import energy_j, energy_j_per_gb, packets, transfers
 from linewatt.features.users.worker.percentiles import Summary
 from linewatt.json_document import document_of, fill, of_class
 from linewatt.missing import Missing
@@ -267,15 +267,15 @@ def _group(totals: GroupTotals) -> GroupDocument:
 
 
 def _power(soak: Soak, host_power: HostPower) -> PowerDocument:
-    used_j, total = energy_j(soak, host_power), host_power.total
+    total = host_power.total
     return fill(
         PowerDocument,
         host_power,
         power_w=total.power_w if total else None,
         scope=total.scope if total else None,
         provenance=total.provenance if total else None,
-        energy_j=used_j,
-        energy_j_per_gb=None if used_j is None else figures.j_per_gb(used_j, soak.total_bytes),
+        energy_j=energy_j(soak, host_power),
+        energy_j_per_gb=energy_j_per_gb(soak, host_power),
         covered_ratio=host_power.covered,
     )
 

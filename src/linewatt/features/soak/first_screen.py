@@ -6,12 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from linewatt.analysis.power import SCOPE_WORDS
 from linewatt.features.soak import figures
-from linewatt.features.soak.digest import HostPower, Soak
+from linewatt.features.soak.digest import Soak
 from linewatt.features.soak.flags import findings
 from linewatt.features.soak.ledger_tables import event_line
-from linewatt.features.soak.metrics import J_PER_GB
 from linewatt.features.soak.summary import (
     UNREAD,
     Fact,
@@ -19,8 +17,9 @@ from linewatt.features.soak.summary import (
     cpu_facts,
     dropped_note,
     dropped_text,
-    energy_j,
     packets,
+    per_gb_text,
+    scope_text,
     transfers,
     users_facts,
 )
@@ -31,14 +30,7 @@ from linewatt.missing import Missing
 from linewatt.report import bytes_text, number_text, plural, provenance_mark
 from linewatt.report import provenance_words as sources
 from linewatt.report.printing import TRUST, Block, Entry, Line, Screen, hosts_words, sparkline
-from linewatt.units import (
-    MISSING,
-    format_change,
-    format_percent,
-    format_rate,
-    format_seconds,
-    format_time_utc,
-)
+from linewatt.units import MISSING, format_change, format_rate, format_seconds, format_time_utc
 
 
 def first_screen(soak: Soak) -> Screen:
@@ -168,34 +160,17 @@ def _cost(soak: Soak) -> Iterator[Entry]:
     server = soak.roles.ends.server
     for host_power in sorted(soak.power, key=lambda host_power: host_power.host != server):
         about = f"{'server ' if host_power.host == server else ''}{host_power.host}"
-        if host_power.total is None:
+        total = host_power.total
+        if total is None:
             yield (Line(about, prose=host_power.reason or "no power"),)
             continue
-        yield (Line(about, tuple(_watts(soak, host_power)), _covered(host_power)),)
+        per_gb, sure = per_gb_text(soak, host_power), provenance_mark(total.provenance)
+        watts = [f"{total.power_w:,.1f} W", *([] if per_gb is None else [per_gb])]
+        marked = tuple(f"{text} {sure}" if sure else text for text in watts)
+        yield (Line(about, marked, scope_text(total.scope, host_power.covered)),)
     if not soak.power:
         why = "no source of power was named" if soak.series else "nothing of it was read"
         yield (Line("watts", prose=why),)
-
-
-def _watts(soak: Soak, host_power: HostPower) -> Iterator[str]:
-    if host_power.total is None:
-        return
-    behind = f" {sure}" if (sure := provenance_mark(host_power.total.provenance)) else ""
-    yield f"{host_power.total.power_w:,.1f} W{behind}"
-    per = figures.j_per_gb(energy_j(soak, host_power) or 0.0, soak.total_bytes)
-    if per is not None:
-        yield f"{J_PER_GB.text(per)} {J_PER_GB.name}{behind}"
-
-
-def _covered(host_power: HostPower) -> str:
-    if host_power.total is None:
-        return ""
-    scope = SCOPE_WORDS.get(host_power.total.scope, host_power.total.scope)
-    return (
-        scope
-        if host_power.covered > 0.99
-        else f"{scope}, read in {format_percent(host_power.covered, 0)} of the time"
-    )
 
 
 _FIGURES: tuple[tuple[str, Figure], ...] = (("rate", "throughput"), ("CPU", "cpu"), ("watts", "power"))

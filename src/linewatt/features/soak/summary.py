@@ -59,6 +59,24 @@ def energy_j(soak: Soak, host_power: HostPower) -> float | None:
     return None if host_power.total is None else host_power.total.power_w * soak.load_s
 
 
+def energy_j_per_gb(soak: Soak, host_power: HostPower) -> float | None:
+    """The same for each GB of payload."""
+    used_j = energy_j(soak, host_power)
+    return None if used_j is None else figures.j_per_gb(used_j, soak.total_bytes)
+
+
+def per_gb_text(soak: Soak, host_power: HostPower) -> str | None:
+    """``12.3 J/GB``."""
+    per_gb = energy_j_per_gb(soak, host_power)
+    return None if per_gb is None else f"{J_PER_GB.text(per_gb)} {J_PER_GB.name}"
+
+
+def scope_text(scope: str, covered: float) -> str:
+    """What watts are of, and in how much of the time they were read where that is not all of it."""
+    words = SCOPE_WORDS.get(scope, scope)
+    return words if covered > 0.99 else f"{words}, read in {format_percent(covered, 0)} of the time"
+
+
 def summary(soak: Soak) -> list[Fact]:
     """Rate, transfers, packets, dropped, total data: the lines that studies print."""
     rates, book = soak.rates, soak.ledger
@@ -182,12 +200,10 @@ def _of_hosts(soak: Soak, hosts: Sequence[HostPower]) -> Iterator[Fact]:
         if host.total is None:
             yield Fact(f"Power, {host.host}", MISSING, host.reason or "")
             continue
-        used = energy_j(soak, host) or 0.0
-        per = figures.j_per_gb(used, soak.total_bytes)
-        scope = SCOPE_WORDS.get(host.total.scope, host.total.scope)
-        covered = "" if host.covered > 0.99 else f", read in {format_percent(host.covered, 0)} of the time"
+        note = f"mean, {scope_text(host.total.scope, host.covered)}"
         sure = provenance_mark(host.total.provenance)
-        yield Fact(f"Power, {host.host}", f"{host.total.power_w:,.1f} W", f"mean, {scope}{covered}", sure)
-        if per is not None:
-            value = f"{J_PER_GB.text(per)} {J_PER_GB.name}"
-            yield Fact(f"Energy per GB, {host.host}", value, f"{used / 3.6e6:,.3g} kWh while loads ran", sure)
+        yield Fact(f"Power, {host.host}", f"{host.total.power_w:,.1f} W", note, sure)
+        per_gb = per_gb_text(soak, host)
+        if per_gb is not None:
+            used_kwh = (energy_j(soak, host) or 0.0) / 3.6e6
+            yield Fact(f"Energy per GB, {host.host}", per_gb, f"{used_kwh:,.3g} kWh while loads ran", sure)
