@@ -100,16 +100,13 @@ class Soak:
         return self.result.manifest.asked.users or Users()
 
     @property
-    def sustained_bps(self) -> float | None:
-        return self.asked.sustained_bps
-
-    @property
     def sustained_users(self) -> int | None:
         """Users that moved as much as was asked for, the least where ``users_lack`` says why; ``None`` where
         nothing was asked for, or no load ran."""
-        if self.users is None or self.sustained_bps is None or self.load_s <= 0:
+        least_bps = self.asked.sustained_bps
+        if self.users is None or least_bps is None or self.load_s <= 0:
             return None
-        return self.users.sustained(self.sustained_bps, self.load_s)
+        return self.users.sustained(least_bps, self.load_s)
 
     @property
     def users_lack(self) -> str | None:
@@ -123,10 +120,6 @@ class Soak:
         ]
         lacking = [*names, *(f"part {chunk.part}, {chunk.numbers}" for chunk in chunks)]
         return f"what users moved is not on record of {first_of(lacking, 1)}" if lacking else None
-
-    @property
-    def users_planned(self) -> int | None:
-        return self.asked.users
 
     @property
     def ran_s(self) -> float:
@@ -533,14 +526,7 @@ def _group(group: UserGroup, totals: Sequence[Total]) -> GroupTotals:
 
 
 def _total(series_info: SeriesInfo, counts: Sequence[Counted]) -> Total:
-    if not counts:
-        return Total(
-            series_info.host,
-            series_info.source,
-            series_info.channel,
-            None,
-            0,
-            series_info.reason or "not read",
-        )
-    value, resets = sum(counted.increase for counted in counts), sum(counted.resets for counted in counts)
-    return Total(series_info.host, series_info.source, series_info.channel, value, resets)
+    value = sum(counted.increase for counted in counts) if counts else None
+    resets = sum(counted.resets for counted in counts)
+    reason = None if counts else series_info.reason or "not read"
+    return Total(series_info.host, series_info.source, series_info.channel, value, resets, reason)

@@ -247,8 +247,8 @@ def _users(soak: Soak) -> UsersDocument | None:
         return None
     per_gbit, saturated = soak.client_cpu
     return UsersDocument(
-        planned_count=soak.users_planned,
-        sustained_at_bps=soak.sustained_bps,
+        planned_count=soak.asked.users,
+        sustained_at_bps=soak.asked.sustained_bps,
         sustained_count=None if soak.users_lack else soak.sustained_users,
         sustained_reason=soak.users_lack or None,
         times=done.times,

@@ -68,7 +68,7 @@ def _of_users(soak: Soak) -> Iterator[tuple[str, Quantity]]:
     done = transfers(soak)
     yield "transfers_hz", _by_time(soak, done.value, done.reason)
     yield "failed_ratio", _failed(soak, done)
-    if soak.sustained_bps is not None:
+    if soak.asked.sustained_bps is not None:
         yield SUSTAINED, _sustained(soak)
     cpu_s_per_gbit, _ = soak.client_cpu
     yield (
@@ -99,7 +99,7 @@ def _sustained(soak: Soak) -> Quantity:
         return Quantity(None, "no load ran")
     if soak.users_lack:
         return Quantity(None, soak.users_lack)
-    return Quantity(soak.sustained_users / (soak.users_planned or len(soak.users.bytes_by_user)))
+    return Quantity(soak.sustained_users / (soak.asked.users or len(soak.users.bytes_by_user)))
 
 
 def _server_cores(soak: Soak) -> Quantity:

@@ -151,11 +151,11 @@ def users_facts(soak: Soak) -> Iterator[Fact]:
     if done is None:
         return
     if sustained is not None:
-        lack = soak.users_lack
+        lack, least = soak.users_lack, format_rate(soak.asked.sustained_bps)
         yield Fact(
             "Users sustained",
-            f"{'≥ ' if lack else ''}{sustained} of {soak.users_planned or len(done.bytes_by_user)}",
-            f"at {format_rate(soak.sustained_bps)} or more each, on average{f'; {lack}' if lack else ''}",
+            f"{'≥ ' if lack else ''}{sustained} of {soak.asked.users or len(done.bytes_by_user)}",
+            f"at {least} or more each, on average{f'; {lack}' if lack else ''}",
         )
     for name, time in done.times.items():
         points = ", ".join(
