@@ -87,14 +87,10 @@ def _power(soak: Soak) -> Figure | None:
             continue
         provenances.append(host_power.total.provenance)
         side = soak.roles.side(host_power.host)
+        extent = "whole" if _is_whole(soak, host_power.host, host_power.total) else "part"
+        beginning = f"{side}|power|{host_power.total.source}|{host_power.total.scope}|{extent}|"
         for name in soak.scan.tracks:
-            parts = name.split("|")
-            extent = (
-                "whole"
-                if host_power.total.channels and _is_whole(soak, host_power.host, host_power.total)
-                else "part"
-            )
-            if parts[:5] == [side, "power", host_power.total.source, host_power.total.scope, extent]:
+            if name.startswith(beginning):
                 chosen.setdefault(side, {})[name] = None
     series = {_SIDES[side]: soak.level(*names) for side, names in chosen.items()}
     captions = {name: f"mean {_mean(cells):,.1f} W" for name, cells in series.items()}
