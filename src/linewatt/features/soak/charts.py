@@ -81,11 +81,9 @@ def _cpu(soak: Soak) -> Figure | None:
 def _power(soak: Soak) -> Figure | None:
     """Of each side the system's power of its hosts together, in the scopes that the summary has."""
     chosen: dict[str, dict[str, None]] = {}
-    provenances = []
     for host_power in soak.power:
         if host_power.total is None:
             continue
-        provenances.append(host_power.total.provenance)
         side = soak.roles.side(host_power.host)
         extent = "whole" if _is_whole(soak, host_power.host, host_power.total) else "part"
         beginning = f"{side}|power|{host_power.total.source}|{host_power.total.scope}|{extent}|"
@@ -94,7 +92,7 @@ def _power(soak: Soak) -> Figure | None:
                 chosen.setdefault(side, {})[name] = None
     series = {_SIDES[side]: soak.level(*names) for side, names in chosen.items()}
     captions = {name: f"mean {_mean(cells):,.1f} W" for name, cells in series.items()}
-    sure = sources(provenances)
+    sure = sources(soak.power_provenances)
     title = f"Power over time ({sure})" if sure else "Power over time"
     return _figure(soak, "power", title, "Power (W)", series, captions)
 

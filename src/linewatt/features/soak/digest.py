@@ -24,7 +24,7 @@ from linewatt.features.soak.storage import Part
 from linewatt.features.soak.users_summary import UsersDone, users_done
 from linewatt.loads import SOAKING_LOADS
 from linewatt.missing import Missing
-from linewatt.model import PowerResult
+from linewatt.model import PowerResult, Provenance
 from linewatt.records import AskedTest, Event, Host, SoakTimes, UserGroup, Users
 from linewatt.store import Result
 from linewatt.units import first_of
@@ -347,6 +347,11 @@ class Soak:
             series_info.host for series_info in self.series if series_info.unit in ("W", "J")
         )
         return tuple(self._host_power(host) for host in hosts)
+
+    @property
+    def power_provenances(self) -> list[Provenance]:
+        """Where the watts come from of each host that has some."""
+        return [host_power.total.provenance for host_power in self.power if host_power.total is not None]
 
     def _host_power(self, host: str) -> HostPower:
         results: list[PowerResult] = []

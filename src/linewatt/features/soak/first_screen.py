@@ -46,9 +46,7 @@ def first_screen(soak: Soak) -> Screen:
         else f"{format_rate(soak.mean_bps, 4)} of payload, mean over {format_seconds(soak.load_s)} of load"
     )
     lab = ["Lab: simulated hosts on one machine; no measure of hardware"] if soak.is_lab else []
-    unmeasured = sources(
-        host_power.total.provenance for host_power in soak.power if host_power.total is not None
-    )
+    unmeasured = sources(soak.power_provenances)
     lab += [f"Watts are {unmeasured}"] if unmeasured else []
     lab += [] if soak.complete else [f"Unfinished: 'linewatt resume {name}' continues it"]
     blocks = (
@@ -179,10 +177,9 @@ _FIGURES: tuple[tuple[str, Figure], ...] = (("rate", "throughput"), ("CPU", "cpu
 def _trust(soak: Soak) -> str:
     """Of rate, CPU and watts whether a finding speaks against them; of the ledger it says so itself."""
     numbered = list(enumerate(findings(soak).every, start=1))
-    watts = [host_power.total.provenance for host_power in soak.power if host_power.total is not None]
     rate, cpu = soak.mean_bps, soak.client_cpu[0]
-    is_known = {"throughput": rate is not None, "cpu": cpu is not None, "power": bool(watts)}
-    fine = {"power": sources(watts)}
+    is_known = {"throughput": rate is not None, "cpu": cpu is not None, "power": bool(soak.power_provenances)}
+    fine = {"power": sources(soak.power_provenances)}
     alike: dict[str, list[str]] = {}
     for word, group in _FIGURES:
         doubts = [f"{number}" for number, finding in numbered if group in finding.kind.figures]

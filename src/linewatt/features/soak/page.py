@@ -60,11 +60,7 @@ def render(soak: Soak, pages: Environment | None = None) -> str:
 
 def summary_tables(soak: Soak) -> list[Table]:
     """What a soak did as a whole, and by group of clients where there are several."""
-    marks = legend_notes(
-        provenance_legend(
-            host_power.total.provenance for host_power in soak.power if host_power.total is not None
-        )
-    )
+    marks = legend_notes(provenance_legend(soak.power_provenances))
     facts = facts_table("In detail", [*summary(soak), *details(soak)], marks)
     return [facts, groups_table(soak)] if len(soak.groups) > 1 else [facts]
 
