@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from linewatt.features.users.worker.tally import Tally, WorkerReport
+from linewatt.features.users.worker.tally import COUNTS, Tally, WorkerReport
 from linewatt.hosts import Offset
 from linewatt.model import Channel, ChannelKind, Sample
 from linewatt.store import Series
@@ -22,7 +22,6 @@ _TIMES = {
     "put.first_byte": "users.put_first_byte",
     "login": "users.login",
 }
-_NONE = {"login": "no login"}
 LEAST_APART_S = 1e-6
 """A host's clock is compared again and again; a report never falls before the one that it follows."""
 
@@ -65,16 +64,13 @@ class UserTotals:
         if self._tally is None:
             self._tally = Tally()
         self._tally.merge(report.tally)
-        return [(f"{a} {f}", line) for (a, f), line in report.tally.said.items() if self._is_new(a, f)]
+        new = {kind: line for kind, line in report.tally.said.items() if kind not in self._said}
+        self._said |= new.keys()
+        return [(f"{action} {failure}", line) for (action, failure), line in new.items()]
 
     def lost(self, host: str) -> None:
         """The users of a client are gone: none of them is at work until it reports again."""
         self._running.pop(host, None)
-
-    def _is_new(self, action: str, failure: str) -> bool:
-        was_seen = (action, failure) in self._said
-        self._said.add((action, failure))
-        return not was_seen
 
     def _keep(self, host: str, before_s: float, time_s: float, values: Mapping[str, float]) -> None:
         host_channels = self._channels.get(host, {})
@@ -88,9 +84,9 @@ class UserTotals:
     def _gauges(self, host: str, time_s: float, span_s: float, report: WorkerReport) -> None:
         self._sample(host, Sample(time_s, "users.running", float(report.running)), "gauge")
         for name, prefix in _TIMES.items():
-            times = report.tally.times[name]
+            times, nothing = report.tally.times[name], "no login" if name == "login" else "no transfer"
             for point, value in zip(POINTS, times.percentiles_s(POINTS), strict=True):
-                reason = _NONE.get(name, "no transfer") if value is None else None
+                reason = nothing if value is None else None
                 sample = Sample(time_s, f"{prefix}_p{point}_s", value, span_s, reason)
                 self._sample(host, sample, "gauge")
 
@@ -113,18 +109,7 @@ class UserTotals:
 
 def _counted(tally: Tally) -> dict[str, int]:
     total = tally.total()
-    plain = {
-        f"users.{name}": getattr(total, name)
-        for name in (
-            "done_received_bytes",
-            "done_sent_bytes",
-            "gets",
-            "puts",
-            "checked",
-            "logins",
-            "unfinished",
-        )
-    }
+    plain = {f"users.{name}": getattr(total, name) for name in COUNTS}
     failures = {f"users.failed.{action}.{name}": count for (action, name), count in total.failures.items()}
     return {
         "users.received_bytes": total.bytes.received_bytes,

@@ -15,7 +15,7 @@ from linewatt.features.users.worker.percentiles import Times
 
 TIMES = ("login", "get.first_byte", "get.total", "put.first_byte", "put.total", "wait")
 """``wait``: how much later than due a transfer of an open loop began"""
-_COUNTS = ("done_received_bytes", "done_sent_bytes", "logins", "gets", "puts", "checked", "unfinished")
+COUNTS = ("done_received_bytes", "done_sent_bytes", "logins", "gets", "puts", "checked", "unfinished")
 
 
 @dataclass(slots=True)
@@ -43,13 +43,13 @@ class UserCounts:
     def add(self, counts: UserCounts) -> None:
         self.bytes.received_bytes += counts.bytes.received_bytes
         self.bytes.sent_bytes += counts.bytes.sent_bytes
-        for name in _COUNTS:
+        for name in COUNTS:
             setattr(self, name, getattr(self, name) + getattr(counts, name))
         self.failures.update(dict(counts.failures))  # a copy: users may be at work in other threads
 
     def clear(self) -> None:
         self.bytes.received_bytes = self.bytes.sent_bytes = 0
-        for name in _COUNTS:
+        for name in COUNTS:
             setattr(self, name, 0)
         self.failures.clear()
 
@@ -163,7 +163,7 @@ def _plain(counts: UserCounts) -> dict[str, Any]:
     return {
         "received_bytes": counts.bytes.received_bytes,
         "sent_bytes": counts.bytes.sent_bytes,
-        **{name: getattr(counts, name) for name in _COUNTS},
+        **{name: getattr(counts, name) for name in COUNTS},
         "failures": [[action, failure, count] for (action, failure), count in counts.failures.items()],
     }
 
@@ -172,7 +172,7 @@ def _counts(values: Mapping[str, Any]) -> UserCounts:
     return UserCounts(
         ByteCount(int(values["received_bytes"]), int(values["sent_bytes"])),
         failures=Counter({(action, Failure(name)): int(times) for action, name, times in values["failures"]}),
-        **{name: int(values[name]) for name in _COUNTS},
+        **{name: int(values[name]) for name in COUNTS},
     )
 
 
