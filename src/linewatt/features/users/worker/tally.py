@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
@@ -103,7 +103,10 @@ class Tally:
 
     def total(self) -> UserCounts:
         """Of all users."""
-        return added(list(self.users.values()))
+        total = UserCounts()
+        for counts in list(self.users.values()):
+            total.add(counts)
+        return total
 
     def merge(self, tally: Tally) -> None:
         for index, counts in tally.users.items():
@@ -150,13 +153,6 @@ class Tally:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ParseError(f"what users counted cannot be read: {error!r}") from error
         return tally
-
-
-def added(counts: Iterable[UserCounts]) -> UserCounts:
-    total = UserCounts()
-    for user_counts in counts:
-        total.add(user_counts)
-    return total
 
 
 def _plain(counts: UserCounts) -> dict[str, Any]:
