@@ -21,12 +21,19 @@ from linewatt.errors import ParseError
 from linewatt.features.users.worker import content
 from linewatt.features.users.worker.base import RemoteFile
 from linewatt.features.users.worker.job import Target
-from linewatt.features.users.worker.server_vsftpd import GET_FOLDER, PUT_FOLDER, USER, Vsftpd, configuration
+from linewatt.features.users.worker.server_vsftpd import (
+    GET_FOLDER,
+    PUT_FOLDER,
+    USER,
+    VsftpdSettings,
+    configuration,
+)
 
 PASSWORD = "only for this test"  # noqa: S105
 LIMIT_S = 60.0
 _LOOK_S = 0.01
 _PASSIVE = (20000, 20999)
+_IDLE_LIMIT_S = 300
 _PORTS = range(21000, 32000)
 """below what the kernel gives to clients, as those above"""
 _WORKERS = 16
@@ -82,17 +89,19 @@ def program() -> str | None:
 class Server:
     """One vsftpd; ``namespace`` is the network namespace it is in, ``None`` the caller's."""
 
-    def __init__(self, folder: Path, server: Vsftpd, namespace: str | None) -> None:
+    def __init__(self, folder: Path, settings: VsftpdSettings, namespace: str | None) -> None:
         self.folder = folder
-        self.settings = server
-        self.home = Path(server.home)
+        self.settings = settings
+        self.home = folder / "home"
+        self.log = folder / "server.log"
         self.max_rate_bytes_per_s = 0
         self._inside = ["ip", "netns", "exec", namespace] if namespace else []
         self._process: subprocess.Popen[bytes] | None = None
 
     def target(self, password: str = PASSWORD) -> Target:
-        family = "ipv6" if ":" in self.settings.address else "ipv4"
-        return Target(self.settings.address, self.settings.port, USER, password, family)  # type: ignore[arg-type]
+        address = self.settings.listen_address
+        family = "ipv6" if ":" in address else "ipv4"
+        return Target(address, self.settings.port, USER, password, family)  # type: ignore[arg-type]
 
     def file(self, name: str) -> RemoteFile:
         size = (self.home / GET_FOLDER / name).stat().st_size
@@ -122,7 +131,7 @@ class Server:
         self.settings = replace(self.settings, **changed)  # type: ignore[arg-type]
         text = self.folder / "vsftpd.conf"
         lines = "".join(f"{name}={value}\n" for name, value in own.items())
-        text.write_text(configuration(self.settings) + lines)
+        text.write_text(configuration(self.settings, PurePosixPath(self.folder), "ftp") + lines)
         argv = [*self._inside, str(program()), str(text)]
         self._process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, start_new_session=True)
         end_s = time.monotonic() + LIMIT_S
@@ -175,7 +184,8 @@ def vsftpd(
     try:
         _fill(home, files)
         port = 2121 if namespace else free_port(address)
-        server = Server(folder, _settings(folder, address, port), namespace)
+        own = VsftpdSettings((address,), 1, port=port, passive_ports=_PASSIVE, idle_limit_s=_IDLE_LIMIT_S)
+        server = Server(folder, own, namespace)
         try:
             server.start(**settings)
             yield server
@@ -199,19 +209,6 @@ def free_port(address: str) -> int:
             probe.bind((address, port))
             return port
     raise AssertionError(f"every port of {_PORTS} that is this worker's is taken on {address}")
-
-
-def _settings(folder: Path, address: str, port: int) -> Vsftpd:
-    at = PurePosixPath(folder)
-    return Vsftpd(
-        address=address,
-        port=port,
-        passive_ports=_PASSIVE,
-        home=at / "home",
-        empty=at / "empty",
-        passwords_file=at / "passwords",
-        server_log=at / "server.log",
-    )
 
 
 def _fill(home: Path, files: Mapping[str, int]) -> None:

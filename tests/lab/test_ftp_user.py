@@ -159,7 +159,7 @@ def test_an_open_loop_moves_what_arrives_and_no_more(server: Server) -> None:
 
 def test_users_in_step_all_log_in_before_the_first_gets_a_byte(server: Server) -> None:
     run_until("a transfer", lambda one: one.transfers > 0, job_of(server, users=8, start="synchronised"))
-    lines = Path(server.settings.server_log).read_text().splitlines()
+    lines = server.log.read_text().splitlines()
     kinds = ["login" if "OK LOGIN" in line else "moved" for line in lines if " OK " in line]
     assert kinds.index("moved") == 8
 
@@ -481,7 +481,7 @@ def test_under_locust_users_add_up_to_the_servers_log(server: Server, tmp_path: 
     }
     assert server.left() == []
     if start == "synchronised":
-        lines = Path(server.settings.server_log).read_text().splitlines()
+        lines = server.log.read_text().splitlines()
         kinds = ["login" if "OK LOGIN" in line else "moved" for line in lines if " OK " in line]
         assert kinds.index("moved") == 6
 

@@ -262,7 +262,7 @@ def test_users_of_all_clients_start_in_step_each_at_the_address_of_its_client(
         job = job_of(server, target=outside, users=users, duration_s=3600.0, start="synchronised", **small)
         clients = [client_of("h1", inside), client_of("h2", outside)]
         heard = run(lab2, tmp_path, job, stop, clients=clients)
-        lines = Path(server.settings.server_log).read_text().splitlines()
+        lines = server.log.read_text().splitlines()
     kinds = ["login" if "OK LOGIN" in line else "moved" for line in lines if " OK " in line]
     assert kinds.index("moved") == kinds.count("login") == users, "the barrier is over both workers"
     assert {one.client for one in server.logged()} == {"127.0.0.1", lab2.hosts[1].data_ipv4}
@@ -281,7 +281,7 @@ def test_users_of_all_clients_start_as_the_job_says(
     heard = run(lab2, tmp_path, job_of(server, **changed))
     balanced(server, heard.tally)
     total = heard.tally.total()
-    lines = Path(server.settings.server_log).read_text().splitlines()
+    lines = server.log.read_text().splitlines()
     kinds = ["login" if "OK LOGIN" in line else "moved" for line in lines if " OK " in line]
     if changed["start"] == "synchronised":
         assert kinds.index("moved") == 5  # the barrier is over both workers

@@ -30,9 +30,10 @@ from linewatt.engine.undo.restore import restore_hosts
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import HostError
 from linewatt.features.users.folder_knob import CONFIGURATION, PREFIX
-from linewatt.features.users.vsftpd import VsftpdServer, VsftpdSettings
+from linewatt.features.users.vsftpd import VsftpdServer
 from linewatt.features.users.worker import content
 from linewatt.features.users.worker.job import Limits, Target, UsersJob
+from linewatt.features.users.worker.server_vsftpd import VsftpdSettings
 from linewatt.features.users.worker.tally import Tally, UserCounts
 from linewatt.hosts import limits
 from linewatt.hosts.base import Host, HostSpec
@@ -432,7 +433,8 @@ import asyncio, json, sys
 from pathlib import Path
 from linewatt.engine.undo.knobs import ALL_KNOBS
 from linewatt.engine.undo.settings import Settings
-from linewatt.features.users.vsftpd import VsftpdServer, VsftpdSettings
+from linewatt.features.users.vsftpd import VsftpdServer
+from linewatt.features.users.worker.server_vsftpd import VsftpdSettings
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.connect import connect_to_host
 from linewatt.hosts.journal.journal import Journal, journal_path

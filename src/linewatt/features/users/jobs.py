@@ -18,9 +18,10 @@ from linewatt.features.users.factors import applied
 from linewatt.features.users.fleet import Client
 from linewatt.features.users.model import Group, OtherServer, Users, sizes, users_in
 from linewatt.features.users.server import ExistingServer, Server
-from linewatt.features.users.vsftpd import Say, VsftpdServer, VsftpdSettings
+from linewatt.features.users.vsftpd import Say, VsftpdServer
 from linewatt.features.users.worker.decisions import seed_of_repetition
 from linewatt.features.users.worker.job import UsersJob
+from linewatt.features.users.worker.server_vsftpd import VsftpdSettings
 from linewatt.features.users.worker.url import parse_url
 from linewatt.foreign import contained, read_json
 from linewatt.hosts import Host, is_ip

@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import PurePosixPath
 
 from linewatt.engine.undo import Settings
-from linewatt.errors import HostError, InvalidInput, LinewattError, ParseError
+from linewatt.errors import HostError, LinewattError, ParseError
 from linewatt.features.users import vsftpd_ground as ground
 from linewatt.features.users.folder_knob import CONFIGURATION, KNOB, PREFIX, PRESENT
 from linewatt.features.users.server import LOGGED, ServerCounts, family_of
@@ -26,7 +26,13 @@ from linewatt.features.users.vsftpd_ground import FollowedLog
 from linewatt.features.users.worker import content
 from linewatt.features.users.worker.base import RemoteFile
 from linewatt.features.users.worker.job import Target
-from linewatt.features.users.worker.server_vsftpd import GET_FOLDER, PUT_FOLDER, USER, Vsftpd, configuration
+from linewatt.features.users.worker.server_vsftpd import (
+    GET_FOLDER,
+    PUT_FOLDER,
+    USER,
+    VsftpdSettings,
+    configuration,
+)
 from linewatt.hosts import LONGER_THAN_ANY_RUN_S, Completed, Ended, Host, Process
 from linewatt.tuning import Change
 
@@ -46,48 +52,6 @@ LOG_TOO_LARGE_BYTES = 256 * 1024 * 1024
 
 Say = Callable[[str, str, str], None]
 """kind, host, text of an event"""
-
-
-@dataclass(frozen=True, slots=True)
-class VsftpdSettings:
-    """``addresses`` are the server's own, one for each group; ``get_sizes`` those of the files to get.
-
-    ``put_sizes`` are what ``users`` put, each one file at a time. The log is read every ``read_every_s``.
-    """
-
-    addresses: tuple[str, ...]
-    users: int
-    get_sizes: tuple[int, ...] = ()
-    put_sizes: tuple[int, ...] = ()
-    folder: str = "/dev/shm"  # noqa: S108  a name of linewatt's own is made below it
-    port: int = 2121
-    passive_ports: tuple[int, int] = (20000, 29999)
-    max_clients: int = 0
-    idle_limit_s: int = 3600
-    """a session that asks for nothing as long is ended: more than users think"""
-    read_every_s: float = 10.0
-    options: tuple[tuple[str, str], ...] = ()
-    """of vsftpd.conf(5), by name"""
-
-    def __post_init__(self) -> None:
-        first, last = self.passive_ports
-        if not self.addresses:
-            raise InvalidInput("users.server: it has no address that users could reach")
-        if first <= self.port <= last:
-            raise InvalidInput(
-                f"users.passive_ports: {first}-{last} has port {self.port} in it; move one of them"
-            )
-
-    @property
-    def listen_address(self) -> str:
-        """The one address there is; every one where there are several, for vsftpd listens on one socket."""
-        if len(set(self.addresses)) == 1:
-            return self.addresses[0]
-        return "::" if any(":" in address for address in self.addresses) else "0.0.0.0"  # noqa: S104
-
-    @property
-    def put_bytes(self) -> int:
-        return self.users * max(self.put_sizes, default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +162,8 @@ class VsftpdServer:
         )
         await self._keep(f"{place.folder}/passwords", self._password + "\n")
         await self._script(ground.TOUCH, f"{place.folder}/server.log", what="make its log")
-        await self._keep(place.conf, configuration(self._vsftpd(place)))
+        text = configuration(self._settings, PurePosixPath(place.folder), place.ground.user)
+        await self._keep(place.conf, text)
         await self._read(place.log)  # keeps room for the log before users fill the disk
 
     async def _bring_content(self, place: _Place, length: int) -> None:
@@ -210,22 +175,6 @@ class VsftpdServer:
             await self._script(ground.PIECE, folder, what=what, stdin=text, limit_s=PIECE_LIMIT_S)
         digest = (await asyncio.to_thread(hashlib.sha256, pattern)).hexdigest()
         await self._script(ground.LAY_OUT, folder, place.ground.user, digest, what=what)
-
-    def _vsftpd(self, place: _Place) -> Vsftpd:
-        at, settings = PurePosixPath(place.folder), self._settings
-        return Vsftpd(
-            address=settings.listen_address,
-            port=settings.port,
-            passive_ports=settings.passive_ports,
-            home=at / "home",
-            empty=at / "empty",
-            passwords_file=at / "passwords",
-            server_log=at / "server.log",
-            system_user=place.ground.user,
-            max_clients=settings.max_clients,
-            idle_limit_s=settings.idle_limit_s,
-            options=settings.options,
-        )
 
     async def _launch(self, place: _Place) -> Process:
         """Start vsftpd and wait until it listens. Raises HostError."""

@@ -18,9 +18,10 @@ from linewatt.errors import HostError, HostLost, InvalidInput, ParseError
 from linewatt.features.users import vsftpd
 from linewatt.features.users.server import CHANNELS, ExistingServer, ServerCounts
 from linewatt.features.users.soaks import SoakUsers
-from linewatt.features.users.vsftpd import VsftpdServer, VsftpdSettings
+from linewatt.features.users.vsftpd import VsftpdServer
 from linewatt.features.users.vsftpd_ground import SETTLED, FollowedLog, check_room, ground, parse_piece
 from linewatt.features.users.worker import content
+from linewatt.features.users.worker.server_vsftpd import VsftpdSettings
 from linewatt.features.users.worker.url import parse_url
 from linewatt.hosts.base import Completed, HostSpec
 from linewatt.hosts.local import LocalHost

@@ -14,22 +14,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linewatt.errors import InvalidInput
-from linewatt.features.users.worker.server_vsftpd import LogTotals, Vsftpd, configuration
+from linewatt.features.users.worker.server_vsftpd import LogTotals, VsftpdSettings, configuration
 
-AT = PurePosixPath("/run/x")
-SERVER = Vsftpd("127.0.0.1", 2121, (20000, 20999), AT, AT / "e", AT / "p", AT / "s.log")
+SETTINGS = VsftpdSettings(("127.0.0.1",), 1, passive_ports=(20000, 20999))
 
 CAPTURES = sorted((Path(__file__).parents[3] / "captures" / "vsftpd").iterdir())
 """logs that vsftpd wrote: logins, transfers whole and cut, refusals, a full disk, strange names"""
 
 
-def options(server: Vsftpd) -> dict[str, str]:
-    return dict(line.split("=", 1) for line in configuration(server).splitlines())
+def options(settings: VsftpdSettings) -> dict[str, str]:
+    text = configuration(settings, PurePosixPath("/run/x"), "ftp")
+    return dict(line.split("=", 1) for line in text.splitlines())
 
 
 def test_the_configuration_keeps_users_in_a_folder_they_cannot_write_to() -> None:
-    found = options(SERVER)
-    assert found["anon_root"] == "/run/x"
+    found = options(SETTINGS)
+    assert found["anon_root"] == "/run/x/home"
     assert found["local_enable"] == "NO"
     assert (found["pasv_min_port"], found["pasv_max_port"]) == ("20000", "20999")
     assert found["seccomp_sandbox"] == found["isolate"] == found["isolate_network"] == "NO"
@@ -37,20 +37,23 @@ def test_the_configuration_keeps_users_in_a_folder_they_cannot_write_to() -> Non
 
 
 def test_an_ipv6_address_is_listened_on_as_such() -> None:
-    found = options(replace(SERVER, address="::1"))
+    found = options(replace(SETTINGS, addresses=("::1",)))
     assert (found["listen"], found["listen_ipv6"], found["listen_address6"]) == ("NO", "YES", "::1")
     assert "listen_address" not in found
 
 
-@pytest.mark.parametrize("home", ["/run/x\nlocal_enable=YES", "/run/x "])
-def test_a_path_cannot_become_an_option(home: str) -> None:
-    with pytest.raises(InvalidInput, match="anon_root"):
-        configuration(replace(SERVER, home=PurePosixPath(home)))
+@pytest.mark.parametrize(
+    ("folder", "user", "key"),
+    [("/run/x\nlocal_enable=YES", "ftp", "anon_root"), ("/run/x", "ftp ", "ftp_username")],
+)
+def test_a_word_cannot_become_an_option(folder: str, user: str, key: str) -> None:
+    with pytest.raises(InvalidInput, match=key):
+        configuration(SETTINGS, PurePosixPath(folder), user)
 
 
 def test_passive_ports_must_be_a_range() -> None:
     with pytest.raises(InvalidInput, match="passive ports 900 to 800"):
-        replace(SERVER, passive_ports=(900, 800))
+        replace(SETTINGS, passive_ports=(900, 800))
 
 
 # --- its own log -------------------------------------------------------------------------------------------
@@ -97,7 +100,7 @@ def test_lines_of_another_shape_count_for_nothing_and_are_counted() -> None:
 
 
 def test_one_log_alone_has_logins_and_transfers() -> None:
-    found = options(SERVER)
+    found = options(SETTINGS)
     assert (found["xferlog_enable"], found["xferlog_std_format"]) == ("YES", "NO")
     assert "xferlog_file" not in found
     assert "dual_log_enable" not in found
@@ -105,11 +108,11 @@ def test_one_log_alone_has_logins_and_transfers() -> None:
 
 @pytest.mark.parametrize(("address", "listen"), [("0.0.0.0", "listen"), ("::", "listen_ipv6")])  # noqa: S104
 def test_every_address_is_listened_on_by_naming_none(address: str, listen: str) -> None:
-    found = options(replace(SERVER, address=address))
+    found = options(replace(SETTINGS, addresses=(address,)))
     assert found[listen] == "YES"
     assert not {"listen_address", "listen_address6"} & set(found)
 
 
 def test_a_session_may_be_idle_for_longer_than_a_transfer_may_stall() -> None:
-    found = options(replace(SERVER, idle_limit_s=3600))
+    found = options(replace(SETTINGS, idle_limit_s=3600))
     assert (found["idle_session_timeout"], found["data_connection_timeout"]) == ("3600", "300")

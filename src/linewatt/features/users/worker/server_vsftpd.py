@@ -52,23 +52,24 @@ def option(name: str, value: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Vsftpd:
-    """One server. ``home`` has ``get`` and ``put`` and is not writable; ``empty`` is an empty folder of root.
+class VsftpdSettings:
+    """``addresses`` are the server's own, one for each group; ``get_sizes`` those of the files to get.
 
-    ``address`` may be ``0.0.0.0`` or ``::``, which is every one. ``0`` in ``max_clients`` means no limit, as
-    in vsftpd.
+    ``put_sizes`` are what ``users`` put, each one file at a time. The log is read every ``read_every_s``.
+    ``0`` in ``max_clients`` means no limit, as in vsftpd.
     """
 
-    address: str
-    port: int
-    passive_ports: tuple[int, int]
-    home: PurePosixPath
-    empty: PurePosixPath
-    passwords_file: PurePosixPath
-    server_log: PurePosixPath
-    system_user: str = "ftp"
+    addresses: tuple[str, ...]
+    users: int
+    get_sizes: tuple[int, ...] = ()
+    put_sizes: tuple[int, ...] = ()
+    folder: str = "/dev/shm"  # noqa: S108  a name of linewatt's own is made below it
+    port: int = 2121
+    passive_ports: tuple[int, int] = (20000, 29999)
     max_clients: int = 0
-    idle_limit_s: int = 300
+    idle_limit_s: int = 3600
+    """a session that asks for nothing as long is ended: more than users think"""
+    read_every_s: float = 10.0
     options: tuple[tuple[str, str], ...] = ()
     """of OPTIONS, those that are not as they would be"""
 
@@ -76,41 +77,59 @@ class Vsftpd:
         first, last = self.passive_ports
         if not 1024 <= first <= last <= 65535:
             raise InvalidInput(f"vsftpd: passive ports {first} to {last}: name a range within 1024 to 65535")
+        if not self.addresses:
+            raise InvalidInput("users.server: it has no address that users could reach")
+        if first <= self.port <= last:
+            raise InvalidInput(
+                f"users.passive_ports: {first}-{last} has port {self.port} in it; move one of them"
+            )
+
+    @property
+    def listen_address(self) -> str:
+        """The one address there is; every one where there are several, for vsftpd listens on one socket."""
+        if len(set(self.addresses)) == 1:
+            return self.addresses[0]
+        return "::" if any(":" in address for address in self.addresses) else "0.0.0.0"  # noqa: S104
+
+    @property
+    def put_bytes(self) -> int:
+        return self.users * max(self.put_sizes, default=0)
 
 
 _SWITCHES = {"on": True, "off": False}
 
 
-def configuration(server: Vsftpd) -> str:
-    """The text of vsftpd.conf. Raises InvalidInput for a path that such a file cannot name."""
-    listen: dict[str, bool | str] = {
-        "listen": ":" not in server.address,
-        "listen_ipv6": ":" in server.address,
-    }
-    if server.address not in EVERY_ADDRESS:
-        listen["listen_address6" if ":" in server.address else "listen_address"] = server.address
-    first, last = server.passive_ports
+def configuration(settings: VsftpdSettings, folder: PurePosixPath, system_user: str) -> str:
+    """The text of vsftpd.conf. Raises InvalidInput for a path that such a file cannot name.
+
+    ``folder`` has ``home``, which is not writable, with ``get`` and ``put``; and ``empty``, which is root's.
+    """
+    address = settings.listen_address
+    listen: dict[str, bool | str] = {"listen": ":" not in address, "listen_ipv6": ":" in address}
+    if address not in EVERY_ADDRESS:
+        listen["listen_address6" if ":" in address else "listen_address"] = address
+    first, last = settings.passive_ports
     options: dict[str, str | int | bool | PurePosixPath] = {
         **listen,
-        "listen_port": server.port,
+        "listen_port": settings.port,
         "background": False,
-        **_anonymous(server),
+        **_anonymous(folder, system_user),
         "pasv_min_port": first,
         "pasv_max_port": last,
         "port_enable": False,
-        "max_clients": server.max_clients,
-        "idle_session_timeout": server.idle_limit_s,
-        "data_connection_timeout": min(server.idle_limit_s, STALL_LIMIT_S),
+        "max_clients": settings.max_clients,
+        "idle_session_timeout": settings.idle_limit_s,
+        "data_connection_timeout": min(settings.idle_limit_s, STALL_LIMIT_S),
         "xferlog_enable": True,
         "xferlog_std_format": False,
-        "vsftpd_log_file": server.server_log,
+        "vsftpd_log_file": folder / "server.log",
         "use_localtime": False,
         # A filter for an older C library kills the session (ECONNRESET at login); namespaces of its own
         # cost each session milliseconds and are refused in containers.
         "seccomp_sandbox": False,
         "isolate": False,
         "isolate_network": False,
-        **{name: _SWITCHES.get(value, value) for name, value in server.options},
+        **{name: _SWITCHES.get(value, value) for name, value in settings.options},
     }
     return "".join(f"{name}={_word(name, value)}\n" for name, value in options.items())
 
@@ -182,15 +201,15 @@ class LogTotals:
             self.incomplete_received_bytes += moved_bytes
 
 
-def _anonymous(server: Vsftpd) -> dict[str, str | bool | PurePosixPath]:
+def _anonymous(folder: PurePosixPath, system_user: str) -> dict[str, str | bool | PurePosixPath]:
     return {
         "local_enable": False,
         "anonymous_enable": True,
-        "ftp_username": server.system_user,
-        "anon_root": server.home,
-        "secure_chroot_dir": server.empty,
+        "ftp_username": system_user,
+        "anon_root": folder / "home",
+        "secure_chroot_dir": folder / "empty",
         "secure_email_list_enable": True,  # only these passwords are let in
-        "email_password_file": server.passwords_file,
+        "email_password_file": folder / "passwords",
         "write_enable": True,
         "anon_upload_enable": True,
         "anon_other_write_enable": True,  # to write a file again, and to delete it
