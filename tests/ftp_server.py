@@ -211,15 +211,18 @@ def free_port(address: str) -> int:
     raise AssertionError(f"every port of {_PORTS} that is this worker's is taken on {address}")
 
 
+def content_of(size: int) -> bytes:
+    """What a file of that size holds."""
+    return (content.period() * (size // content.PERIOD_BYTES + 1))[:size]
+
+
 def _fill(home: Path, files: Mapping[str, int]) -> None:
     user = pwd.getpwnam("ftp")
     for name in (GET_FOLDER, PUT_FOLDER):
         (home / name).mkdir(mode=0o755)
     os.chown(home / PUT_FOLDER, user.pw_uid, user.pw_gid)
     for name, size in files.items():
-        with (home / GET_FOLDER / name).open("wb") as file:
-            for piece in content.pieces(size):
-                file.write(piece)
+        (home / GET_FOLDER / name).write_bytes(content_of(size))
         (home / GET_FOLDER / name).chmod(0o644)
 
 

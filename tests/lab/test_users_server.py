@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 from tests import users_in_threads
-from tests.ftp_server import below, why_not
+from tests.ftp_server import below, content_of, why_not
 from tests.users_jobs import USUAL
 
 from linewatt.engine.undo.knobs import ALL_KNOBS
@@ -209,7 +209,7 @@ def test_files_are_those_promised_at_every_address_and_users_can_write_only_wher
             for file in running.server.files:
                 data = fetched(user, file.path)
                 assert len(data) == file.size_bytes
-                assert data == b"".join(map(bytes, content.pieces(len(data))))
+                assert data == content_of(len(data))
             assert user.storbinary("STOR put/a", io.BytesIO(b"x")).startswith("226")
             for path in ("get/00000", "a", "put/../../passwords"):
                 with pytest.raises(ftplib.error_perm):

@@ -11,7 +11,7 @@ import functools
 import hashlib
 import os
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 PERIOD_BYTES = 16 * 1024 * 1024 + 4096
 """a whole number of pages, which sendfile hands on without copying"""
@@ -24,17 +24,10 @@ def period() -> bytes:
     return hashlib.shake_128(_SEED).digest(PERIOD_BYTES)
 
 
-def pieces(size_bytes: int) -> Iterator[memoryview]:
-    """The content of a file of that size, a period at a time."""
-    period_bytes = memoryview(period())
-    for at in range(0, size_bytes, PERIOD_BYTES):
-        yield period_bytes[: min(PERIOD_BYTES, size_bytes - at)]
-
-
 @functools.lru_cache(maxsize=4096)
 def crc32(size_bytes: int) -> int:
-    """CRC-32 of that content (zlib's)."""
-    return functools.reduce(lambda crc, piece: zlib.crc32(piece, crc), pieces(size_bytes), 0)
+    """CRC-32 of the content of a file of that size (zlib's)."""
+    return crc32s((size_bytes,))[size_bytes]
 
 
 def crc32s(sizes: Iterable[int]) -> dict[int, int]:
