@@ -99,15 +99,16 @@ def _bytes(book: Ledger, lost: Sequence[str]) -> Iterator[Check]:
         if difference.value is None:
             yield Check(f"{way}_done", name, None, None, f"{title.lower()} bytes: {_reason(clients, server)}")
         else:
-            yield Check(f"{way}_done", name, *_done(book, way, title, difference.value, lost))
+            verdict, words = _done(book, way, title, difference.value, lost)
+            yield Check(f"{way}_done", name, verdict, difference.value, words)
 
 
 def _done(
     book: Ledger, way: str, title: str, difference_bytes: float, lost: Sequence[str]
-) -> tuple[Verdict, float, str]:
+) -> tuple[Verdict, str]:
     """A transfer that was whole for one end alone makes a difference; it must be one of those that failed."""
     if difference_bytes == 0:
-        return "balanced", 0.0, f"{title.lower()}: both ends have the same bytes"
+        return "balanced", f"{title.lower()}: both ends have the same bytes"
     who = "server" if difference_bytes > 0 else "clients"
     amount = f"{title.lower()}: the {who} counted {abs(difference_bytes):,.0f} B more as done"
     vain = book.value(f"{way}_vain_bytes", CLIENTS if difference_bytes > 0 else SERVER).value or 0.0
@@ -116,18 +117,10 @@ def _done(
     others = cut if difference_bytes > 0 else broken
     if others and abs(difference_bytes) <= vain:
         end = "clients" if difference_bytes > 0 else "server"
-        return (
-            "explained",
-            difference_bytes,
-            f"{amount}, in transfers that the {end} hold for failed or unfinished",
-        )
+        return "explained", f"{amount}, in transfers that the {end} hold for failed or unfinished"
     if lost and difference_bytes > 0:
-        return (
-            "explained",
-            difference_bytes,
-            f"{amount}, as {', '.join(lost)} could not report the last of what it did",
-        )
-    return "off", difference_bytes, f"{amount}: off by {abs(difference_bytes):,.0f} B"
+        return "explained", f"{amount}, as {', '.join(lost)} could not report the last of what it did"
+    return "off", f"{amount}: off by {abs(difference_bytes):,.0f} B"
 
 
 def _nics(book: Ledger, duration_s: float) -> Iterator[Check]:
@@ -142,8 +135,8 @@ def _nics(book: Ledger, duration_s: float) -> Iterator[Check]:
                 yield Check(f"{way}_{column}", name, None, None, f"{who}: {_reason(counted, payload)}")
             else:
                 held = _held(book) if way == "put" else 0.0
-                outcome = _within(f"{who}, {way}s", counted.value, payload.value, held, upper_bytes)
-                yield Check(f"{way}_{column}", name, *outcome)
+                verdict, words = _within(f"{who}, {way}s", counted.value, payload.value, held, upper_bytes)
+                yield Check(f"{way}_{column}", name, verdict, counted.value - payload.value, words)
 
 
 def _held(book: Ledger) -> float:
@@ -154,31 +147,20 @@ def _held(book: Ledger) -> float:
 
 def _within(
     what: str, counted: float, payload: float, held: float, upper_bytes: float
-) -> tuple[Verdict, float, str]:
+) -> tuple[Verdict, str]:
     overhead_bytes = counted - payload
     ratio = (
         f"{100 * overhead_bytes / payload:+.2f} % of the payload" if payload else f"{overhead_bytes:,.0f} B"
     )
     if overhead_bytes < -held:
-        return (
-            "off",
-            overhead_bytes,
-            f"{what}: {-overhead_bytes:,.0f} B less than the payload: off by {-overhead_bytes - held:,.0f} B",
-        )
+        lacking = -overhead_bytes
+        return "off", f"{what}: {lacking:,.0f} B less than the payload: off by {lacking - held:,.0f} B"
     if overhead_bytes < 0:
-        return (
-            "balanced",
-            overhead_bytes,
-            f"{what}: {ratio}: sockets of puts that were cut may have held up to {held:,.0f} B",
-        )
+        return "balanced", f"{what}: {ratio}: sockets of puts that were cut may have held up to {held:,.0f} B"
     if counted > upper_bytes:
         over = counted - upper_bytes
-        return (
-            "off",
-            overhead_bytes,
-            f"{what}: {ratio}, {over:,.0f} B above what protocols need: off by {over:,.0f} B",
-        )
-    return "balanced", overhead_bytes, f"{what}: {ratio}, as protocols need"
+        return "off", f"{what}: {ratio}, {over:,.0f} B above what protocols need: off by {over:,.0f} B"
+    return "balanced", f"{what}: {ratio}, as protocols need"
 
 
 def _bounds(book: Ledger, way: str, column: str, duration_s: float) -> tuple[Figure, float | None]:
