@@ -75,18 +75,18 @@ def balance(book: Ledger, duration_s: float, lost: Sequence[str] = ()) -> Balanc
     verdicts = [check.verdict for check in checks if check.verdict is not None]
     sides = [check for check in checks if check.key in ("get_done", "put_done")]
     lacking = next((check.words for check in sides if check.verdict is None), None)
-    off = [check for check in checks if check.verdict == "off"]
-    unexplained, drop_words = _unexplained(book, checks)
+    off = [check.words for check in checks if check.verdict == "off"]
+    explained = [check.words for check in checks if check.verdict == "explained"]
+    verdict: Verdict | None = None
     if off:
-        words = f"does not balance: {'; '.join(check.words for check in off)}"
-        return Balance(tuple(checks), "off", words, unexplained, drop_words)
-    if lacking is not None or not verdicts:
-        why = lacking or "nothing was counted at both ends"
-        return Balance(tuple(checks), None, f"cannot be told: {why}", unexplained, drop_words)
-    explained = [check for check in checks if check.verdict == "explained"]
-    verdict: Verdict = "explained" if explained else "balanced"
-    words = "balances" if not explained else f"balances, with {'; '.join(c.words for c in explained)}"
-    return Balance(tuple(checks), verdict, words, unexplained, drop_words)
+        verdict, words = "off", f"does not balance: {'; '.join(off)}"
+    elif lacking is not None or not verdicts:
+        words = f"cannot be told: {lacking or 'nothing was counted at both ends'}"
+    elif explained:
+        verdict, words = "explained", f"balances, with {'; '.join(explained)}"
+    else:
+        verdict, words = "balanced", "balances"
+    return Balance(tuple(checks), verdict, words, *_unexplained(book, checks))
 
 
 def _bytes(book: Ledger, lost: Sequence[str]) -> Iterator[Check]:
@@ -278,11 +278,9 @@ def _sent_again(book: Ledger) -> tuple[int | None, str]:
 def _both(book: Ledger, key: str) -> Figure:
     """Over the ends that there are."""
     sides = [side for side, hosts in ((CLIENTS, book.ends.clients), (SERVER, book.ends.server)) if hosts]
-    figures = [book.value(key, side) for side in sides]
-    total = Figure(0.0)
-    for figure in figures:
-        total = total + figure
-    return total if figures else Figure(None, "no hosts")
+    if not sides:
+        return Figure(None, "no hosts")
+    return sum((book.value(key, side) for side in sides), Figure(0.0))
 
 
 def _reason(*figures: Figure) -> str | None:
