@@ -135,7 +135,7 @@ def write_chunk(
     ``users`` is what ``Tally.as_dict`` says of the time since the chunk before, ``events`` have time_s, kind,
     host and text. Raises StoreError; DiskFull when there is no room, and everything stored before stays.
     """
-    names = {kind: f"{kind}-{number:06d}.{end}" for kind, end in _ENDS.items()}
+    names = {kind: _file_name(kind, number) for kind in ("users", "events", "chunk")}
     if (part / names["chunk"]).exists():
         raise StoreError(f"{part / names['chunk']}: is there already and results are never overwritten")
     writing = part / f".writing-{number:06d}"
@@ -148,7 +148,7 @@ def write_chunk(
         if events:
             durable.write_synced(writing / names["events"], b"".join(map(_json, events)))
         write_samples(writing / names["chunk"], _ordered(series), Origin(_result(part).name))
-        written = [names[kind] for kind in ("users", "events", "chunk") if (writing / names[kind]).exists()]
+        written = [name for name in names.values() if (writing / name).exists()]
         digests = {_name(part / name): sha256_of_file(writing / name) for name in written}
         with list_sums(_result(part), digests):
             for name in written:
@@ -246,7 +246,11 @@ def summed(part: Part) -> set[int]:
     return {number for chunk in sums for number in range(chunk.number - SUMMED + 1, chunk.number + 1)}
 
 
-_ENDS = {"users": "json", "events": "jsonl", "chunk": "parquet"}
+_ENDS = {"users": "json", "events": "jsonl", "chunk": "parquet", "users-sum": "json"}
+
+
+def _file_name(kind: str, number: int) -> str:
+    return f"{kind}-{number:06d}.{_ENDS[kind]}"
 
 
 def _part(path: Path, gone: Sequence[str]) -> Part:
@@ -261,28 +265,21 @@ def _part(path: Path, gone: Sequence[str]) -> Part:
 
 
 def _chunk(part: Path, number: int) -> Chunk:
-    files = {kind: part / f"{kind}-{number:06d}.{end}" for kind, end in _ENDS.items()}
-    files["sum"] = _sum_path(part, number)
-    return Chunk(
-        number,
-        files["chunk"],
-        files["users"] if files["users"].exists() else None,
-        files["events"] if files["events"].exists() else None,
-        files["sum"] if files["sum"].exists() else None,
-    )
+    def existing(kind: str) -> Path | None:
+        path = part / _file_name(kind, number)
+        return path if path.exists() else None
 
-
-def _sum_path(part: Path, number: int) -> Path:
-    return part / f"users-sum-{number:06d}.json"
+    samples = part / _file_name("chunk", number)
+    return Chunk(number, samples, existing("users"), existing("events"), existing("users-sum"))
 
 
 def _sum_users(part: Path, last: int) -> None:
     total = Tally()
     for number in range(last - SUMMED + 1, last + 1):
-        path = part / f"users-{number:06d}.json"
+        path = part / _file_name("users", number)
         if path.exists():
             total.merge(Tally.from_dict(read_json(path)))
-    _write_whole(_sum_path(part, last), total.as_dict())
+    _write_whole(part / _file_name("users-sum", last), total.as_dict())
 
 
 def _last_s(chunks: Sequence[Chunk], started_s: float) -> float:
