@@ -109,8 +109,7 @@ def stored_files(result: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
 
 def new_part(result: Path, started_s: float) -> Path:
     """Make the directory of the next part of the soak. Raises StoreError, DiskFull."""
-    numbers = [int(match[1]) for path, match in _matching_entries(result / FOLDER, _PART)]
-    number = max(numbers, default=0) + 1
+    number = max((number for number, _ in _numbered(result / FOLDER, _PART)), default=0) + 1
     path = result / FOLDER / f"part-{number:03d}"
     begin = PartBegin(schema_version=SCHEMA_VERSION, number=number, started_s=started_s)
     try:
@@ -176,17 +175,10 @@ def end_part(part: Path, ended_s: float, why: str) -> None:
 
 def parts(result: Path) -> list[Part]:
     """The parts of a soak in order. Raises StoreError naming the damaged file."""
-    gone = [name.split("/") for name in listed_files_gone(result)]
+    gone = [result / name for name in listed_files_gone(result)]
     return [
-        _part(
-            path,
-            [
-                parts_of_name[2]
-                for parts_of_name in gone
-                if parts_of_name[:2] == [FOLDER, path.name] and len(parts_of_name) == 3
-            ],
-        )
-        for path, _ in _matching_entries(result / FOLDER, _PART)
+        _part(path, [file.name for file in gone if file.parent == path])
+        for _, path in _numbered(result / FOLDER, _PART)
     ]
 
 
@@ -255,7 +247,7 @@ def _file_name(kind: str, number: int) -> str:
 
 def _part(path: Path, gone: Sequence[str]) -> Part:
     begin = read_as(path / "part.json", PartBegin)
-    chunks = tuple(_chunk(path, int(match[1])) for _, match in _matching_entries(path, _CHUNK))
+    chunks = tuple(_chunk(path, number) for number, _ in _numbered(path, _CHUNK))
     if (path / "ended.json").exists():
         end = read_as(path / "ended.json", PartEnd)
         ended_s, why = end.ended_s, end.why
@@ -297,12 +289,12 @@ def _last_s(chunks: Sequence[Chunk], started_s: float) -> float:
 _LAST = "SELECT max(time_s) FROM read_parquet(?)"
 
 
-def _matching_entries(folder: Path, pattern: re.Pattern[str]) -> list[tuple[Path, re.Match[str]]]:
-    """Entries of a folder that match, by number."""
+def _numbered(folder: Path, pattern: re.Pattern[str]) -> list[tuple[int, Path]]:
+    """Entries of a folder that match, by the number in their names."""
     if not folder.is_dir():
         return []
-    matches = [(path, match) for path in folder.iterdir() if (match := pattern.fullmatch(path.name))]
-    return sorted(matches, key=lambda entry: int(entry[1][1]))
+    matches = ((pattern.fullmatch(path.name), path) for path in folder.iterdir())
+    return sorted((int(match[1]), path) for match, path in matches if match)
 
 
 def _ordered(series: Sequence[Series]) -> list[Series]:
