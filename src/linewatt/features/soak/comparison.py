@@ -41,7 +41,7 @@ _RAN_TOLERANCE = 0.05
 class SoakRun:
     """A :class:`linewatt.analysis.comparison.side.SingleRun`; ``balance`` is how its ledger came out."""
 
-    job: Job
+    task: Job
     quantities: Mapping[str, Quantity]
     ran_s: float = 0.0
     complete: bool = True
@@ -52,10 +52,6 @@ class SoakRun:
     @property
     def kind(self) -> SoakRuns:
         return SOAK_RUNS
-
-    @property
-    def task(self) -> Job:
-        return self.job
 
     @property
     def headline(self) -> str:
@@ -139,7 +135,7 @@ def _ran(sides: Sides) -> Iterator[Obstacle]:
 
 
 def _pairs(sides: Sides) -> tuple[tuple[str, str], ...]:
-    base_job, two = (_soak(side).job for side in sides)
+    base_job, two = (_soak(side).task for side in sides)
     return base_job.pairs_with(two)
 
 
@@ -183,7 +179,7 @@ def _load(sides: Sides) -> Iterator[Obstacle]:
 
 def _accounting(sides: Sides) -> Iterator[Obstacle]:
     """CPU time charged by the tick and exact CPU time are two quantities."""
-    server = _soak(sides[0]).job.server
+    server = _soak(sides[0]).task.server
     for name, is_server in (("server_cores", True), (CLIENT_CPU.name, False)):
         hosts_by_words: dict[str, list[str]] = {}
         for base, theirs in _pairs(sides):

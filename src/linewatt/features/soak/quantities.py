@@ -32,7 +32,7 @@ def soak_run(result: Result) -> SoakRun:
     """Read a soak; nothing of its samples stays in memory. Raises StoreError."""
     soak = digest(result)
     return SoakRun(
-        job=job_of(result.manifest.asked),
+        task=job_of(result.manifest.asked),
         quantities=dict(_quantities(soak)),
         ran_s=soak.ran_s,
         complete=soak.complete,
