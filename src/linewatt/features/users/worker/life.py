@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from linewatt.features.users.worker import decisions
 from linewatt.features.users.worker.base import (
@@ -27,14 +26,8 @@ from linewatt.features.users.worker.job import UsersJob
 from linewatt.features.users.worker.tally import Tally
 
 BARRIER_LIMIT_S = 60.0
-
-
-class Listener(Protocol):
-    """Who hears of every action; ``failure`` is None where it was done."""
-
-    def __call__(
-        self, action: Action, took_s: float, transferred_bytes: int, failure: ActionFailed | None
-    ) -> None: ...
+Listener = Callable[[Action, float, int, ActionFailed | None], None]
+"""hears of every action: the seconds that it took, its bytes, and its failure, None where it was done"""
 
 
 class Arrivals:
