@@ -30,10 +30,6 @@ def chosen(among: Sequence[T], randomness: random.Random) -> T:
     return randomness.choices(among)[0]
 
 
-def is_checked(share: float, randomness: random.Random) -> bool:
-    return randomness.random() < share
-
-
 def first_turn(job: UsersJob, index: int) -> int:
     """Users in step all begin with the same action; others with one and the other in turn."""
     return 0 if job.start == "synchronised" else index

@@ -168,7 +168,7 @@ class Life:
         return transfer
 
     def _is_checked(self) -> bool:
-        return decisions.is_checked(self._job.checked_share, self._randomness)
+        return self._randomness.random() < self._job.checked_share
 
     def _failed(self, action: Action, error: ActionFailed, began_s: float) -> None:
         self._company.tally.failed(self._index, action, error.failure, str(error))
