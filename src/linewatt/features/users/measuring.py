@@ -53,11 +53,6 @@ class Done:
         return sum(self.client_bps.values())
 
 
-def users_window(run: TrialRun, omit_s: float, window_s: float) -> Window:
-    """All users of all clients are let go at once."""
-    return Window(run.started_s + omit_s, run.started_s + omit_s + window_s)
-
-
 def done_in(run: TrialRun, window: Window, clients: Sequence[str]) -> Done:
     """Raises ParseError where a client's reports leave a part of the window uncovered."""
     rates_bps: dict[str, float] = {}
@@ -139,23 +134,6 @@ def _unserved(run: TrialRun, done: Done) -> Iterator[Flag]:
         )
 
 
-def users_series(run: TrialRun) -> Iterator[Series]:
-    """What the users of each client moved, report by report, as samples of its host."""
-    name = f"{SOURCE}.throughput_bps"
-    for host in dict.fromkeys(report.host for report in run.users):
-        samples = [
-            Sample(
-                report.end_s,
-                name,
-                8 * (report.received_bytes + report.sent_bytes) / (report.end_s - report.start_s),
-                report.end_s - report.start_s,
-            )
-            for report in run.users
-            if report.host == host and report.end_s > report.start_s
-        ]
-        yield Series(host, SOURCE, {name: Channel(name, "bit/s", "mean", "host")}, samples)
-
-
 def users_throughput(rates: Sequence[float], window: Window) -> list[Flag]:
     """What the reports of all users say together. Few low intervals are no event: files end, users think."""
     shape = shapes.find_shape(rates)
@@ -170,7 +148,8 @@ class UsersMeasuring:
     ) -> tuple[Window, Trial]:
         """What users moved both ways, and what that cost. Raises ParseError."""
         case = run.planned.case
-        window = users_window(run, setup.omit_s, setup.window_s)
+        start_s = run.started_s + setup.omit_s  # all users of all clients are let go at once
+        window = Window(start_s, start_s + setup.window_s)
         done = done_in(run, window, [name for name in case.hosts if name != case.receiver])
         if not done.payload_bps:
             raise ParseError(
@@ -192,7 +171,20 @@ class UsersMeasuring:
         return users_throughput(users_rates(run.users, window), window)
 
     def series(self, run: TrialRun) -> Iterator[Series]:
-        return users_series(run)
+        """What the users of each client moved, report by report, as samples of its host."""
+        name = f"{SOURCE}.throughput_bps"
+        for host in dict.fromkeys(report.host for report in run.users):
+            samples = [
+                Sample(
+                    report.end_s,
+                    name,
+                    8 * (report.received_bytes + report.sent_bytes) / (report.end_s - report.start_s),
+                    report.end_s - report.start_s,
+                )
+                for report in run.users
+                if report.host == host and report.end_s > report.start_s
+            ]
+            yield Series(host, SOURCE, {name: Channel(name, "bit/s", "mean", "host")}, samples)
 
 
 MEASURING = UsersMeasuring()

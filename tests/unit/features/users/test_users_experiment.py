@@ -29,7 +29,7 @@ from linewatt.engine.measuring.measure import measure
 from linewatt.errors import HostError, InvalidInput, ParseError
 from linewatt.features.users import factors as users_factors
 from linewatt.features.users import jobs as work
-from linewatt.features.users.measuring import done_in, users_flags, users_rates, users_series
+from linewatt.features.users.measuring import MEASURING, done_in, users_flags, users_rates
 from linewatt.features.users.model import OwnServer, Users, users_in
 from linewatt.features.users.trials import UsersAtWork
 from linewatt.features.users.worker import decisions
@@ -447,7 +447,7 @@ def test_reports_of_several_clients_are_one_series() -> None:
 
 def test_reports_are_samples_of_their_client_and_one_of_no_length_is_none() -> None:
     other = replace(report(1, 3, sent=500_000), host="c2")
-    first, second = users_series(run_of(*WHOLE[:2], report(2, 2, sent=9), other))
+    first, second = MEASURING.series(run_of(*WHOLE[:2], report(2, 2, sent=9), other))
     assert (first.host, [one.value for one in first.samples]) == ("c1", [12e6, 12e6])
     assert (second.host, [one.value for one in second.samples]) == ("c2", [2e6])
 
