@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What users work with: a file server and its files; and what one that linewatt starts says it moved.
+"""What users work with: a file server and its files.
 
 A second kind of server is one more file with a class that keeps to :class:`Server`; ``vsftpd.py`` is the one
 that linewatt starts itself.
@@ -8,63 +8,15 @@ that linewatt starts itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 from typing import Protocol
 
 from linewatt.errors import InvalidInput
 from linewatt.features.users.worker.base import RemoteFile
 from linewatt.features.users.worker.job import Target
 from linewatt.features.users.worker.url import ServerUrl
-from linewatt.model import Channel, Family, Sample
+from linewatt.model import Family
 
-SOURCE = "server"
 ANY_PASSWORD = "linewatt@"  # noqa: S105  a name by custom, as RFC 1635 asks of anonymous users
-
-
-@dataclass(frozen=True, slots=True)
-class ServerCounts:
-    """Running totals of a server, as its own log has them; ``None`` with a ``reason`` where it is not read.
-
-    ``read_s`` is when it was read, Unix seconds on the controller's time line. Bytes of complete transfers,
-    and apart from them of incomplete ones, as far as the log has them: a killed session logs nothing.
-    ``logins_refused``: wrong credentials, and connections beyond the most allowed. ``starts`` counts the
-    first one too.
-    """
-
-    read_s: float | None = None
-    sent_bytes: int | None = None
-    received_bytes: int | None = None
-    incomplete_sent_bytes: int | None = None
-    incomplete_received_bytes: int | None = None
-    gets: int | None = None
-    puts: int | None = None
-    incomplete_gets: int | None = None
-    incomplete_puts: int | None = None
-    logins: int | None = None
-    logins_refused: int | None = None
-    starts: int | None = None
-    reason: str | None = None
-
-    def samples(self, time_s: float) -> list[Sample]:
-        """A sample a channel, at ``read_s``, or at ``time_s`` where nothing was read."""
-        at_s = time_s if self.read_s is None else self.read_s
-        return [
-            Sample(at_s, f"{SOURCE}.{name}", value, 0.0, self.reason if value is None else None)
-            for name in _COUNTED
-            for value in (getattr(self, name),)
-        ]
-
-
-_COUNTED = tuple(field.name for field in fields(ServerCounts) if field.name not in ("read_s", "reason"))
-LOGGED = tuple(name for name in _COUNTED if name != "starts")
-"""what a log has, by name"""
-CHANNELS: dict[str, Channel] = {
-    f"{SOURCE}.{name}": Channel(
-        f"{SOURCE}.{name}", "B" if name.endswith("_bytes") else "count", "counter", scope="host"
-    )
-    for name in _COUNTED
-}
-"""what a server delivers, by name"""
 
 
 class Server(Protocol):

@@ -15,10 +15,9 @@ from linewatt.errors import HostError, ParseError
 from linewatt.features.users.jobs import counter_feeds
 from linewatt.features.users.load import UsersLoad
 from linewatt.features.users.model import Users, users_in
-from linewatt.features.users.server import CHANNELS, SOURCE
 from linewatt.features.users.server_password import server_password
 from linewatt.features.users.totals import UserTotals
-from linewatt.features.users.vsftpd import Say, VsftpdServer
+from linewatt.features.users.vsftpd import CHANNELS, SOURCE, Say, VsftpdServer
 from linewatt.features.users.worker.tally import WorkerReport
 from linewatt.hosts import now_s
 from linewatt.model import Family
@@ -63,7 +62,7 @@ class SoakUsers(UsersLoad):
         server = self._server
         if not isinstance(server, VsftpdServer):
             return []
-        return [Series(server.host.spec.name, SOURCE, CHANNELS, server.counts().samples(now_s()))]
+        return [Series(server.host.spec.name, SOURCE, CHANNELS, server.samples(now_s()))]
 
     # --- hosts that go and come ----------------------------------------------------------------------------
 

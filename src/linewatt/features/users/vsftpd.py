@@ -13,7 +13,7 @@ import hashlib
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import PurePosixPath
 
@@ -21,7 +21,7 @@ from linewatt.engine.undo import Settings
 from linewatt.errors import HostError, LinewattError, ParseError
 from linewatt.features.users import vsftpd_ground as ground
 from linewatt.features.users.folder_knob import CONFIGURATION, KNOB, PREFIX, PRESENT
-from linewatt.features.users.server import LOGGED, ServerCounts, family_of
+from linewatt.features.users.server import family_of
 from linewatt.features.users.vsftpd_ground import FollowedLog
 from linewatt.features.users.worker import content
 from linewatt.features.users.worker.base import RemoteFile
@@ -30,10 +30,12 @@ from linewatt.features.users.worker.server_vsftpd import (
     GET_FOLDER,
     PUT_FOLDER,
     USER,
+    LogTotals,
     VsftpdSettings,
     configuration,
 )
 from linewatt.hosts import LONGER_THAN_ANY_RUN_S, Completed, Ended, Host, Process
+from linewatt.model import Channel, Sample
 from linewatt.tuning import Change
 
 START_LIMIT_S = 10.0
@@ -49,6 +51,16 @@ BACK_OFF_S = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 LIVED_S = 60.0
 """a server that ran as long begins anew with the shortest of them"""
 LOG_TOO_LARGE_BYTES = 256 * 1024 * 1024
+
+SOURCE = "server"
+LOGGED = tuple(field.name for field in fields(LogTotals) if field.name not in ("unknown", "_begun"))
+CHANNELS: dict[str, Channel] = {
+    f"{SOURCE}.{name}": Channel(
+        f"{SOURCE}.{name}", "B" if name.endswith("_bytes") else "count", "counter", scope="host"
+    )
+    for name in (*LOGGED, "starts")
+}
+"""what a server delivers, by name: totals of its log, and how often it was started"""
 
 Say = Callable[[str, str, str], None]
 """kind, host, text of an event"""
@@ -82,7 +94,8 @@ class VsftpdServer:
         self._process: Process | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._reading = asyncio.Lock()
-        self._starts = 0
+        self.starts = 0
+        """how often it was started, the first time too"""
         self._is_kept = True
         self._told: set[str] = set()
 
@@ -97,13 +110,18 @@ class VsftpdServer:
     def target_for(self, group_address: str) -> Target:
         return Target(group_address, self._settings.port, USER, self._password, family_of(group_address))
 
-    def counts(self) -> ServerCounts:
-        """Totals as of the last reading."""
-        log = self._log
-        if log is None or log.read_s is None:
-            return ServerCounts(starts=self._starts, reason="its log was not read yet")
-        counted = {name: getattr(log.totals, name) for name in LOGGED}
-        return ServerCounts(read_s=log.read_s, starts=self._starts, **counted)
+    @property
+    def logged(self) -> LogTotals:
+        """As of the last reading of its log."""
+        return LogTotals() if self._log is None else self._log.totals
+
+    def samples(self, time_s: float) -> list[Sample]:
+        """A sample a channel, as of the last reading of its log; at ``time_s`` where it was not read yet."""
+        read_s = None if self._log is None else self._log.read_s
+        at_s, lack = (time_s, "its log was not read yet") if read_s is None else (read_s, None)
+        counted = {name: None if lack else getattr(self.logged, name) for name in LOGGED}
+        samples = [Sample(at_s, f"{SOURCE}.{name}", value, 0.0, lack) for name, value in counted.items()]
+        return [*samples, Sample(at_s, f"{SOURCE}.starts", self.starts, 0.0)]
 
     @property
     def host(self) -> Host:
@@ -206,7 +224,7 @@ class VsftpdServer:
             ending.cancel()
             listening.cancel()
             await asyncio.gather(ending, listening, return_exceptions=True)
-        self._starts += 1
+        self.starts += 1
         return process
 
     # --- while it runs -------------------------------------------------------------------------------------
@@ -245,7 +263,7 @@ class VsftpdServer:
             self._tell_once(f"vsftpd cannot be started again yet: {error}")
             return None
         self._told.clear()
-        self._say("server-started", self._name, f"vsftpd was started again, start {self._starts}")
+        self._say("server-started", self._name, f"vsftpd was started again, start {self.starts}")
         return process
 
     async def _keep_reading(self, log: FollowedLog) -> None:

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from linewatt.errors import HostError, HostLost, InvalidInput, ParseError
 from linewatt.features.users import vsftpd
-from linewatt.features.users.server import CHANNELS, ExistingServer, ServerCounts
+from linewatt.features.users.server import ExistingServer
 from linewatt.features.users.soaks import SoakUsers
-from linewatt.features.users.vsftpd import VsftpdServer
+from linewatt.features.users.vsftpd import CHANNELS, VsftpdServer
 from linewatt.features.users.vsftpd_ground import SETTLED, FollowedLog, check_room, ground, parse_piece
 from linewatt.features.users.worker import content
-from linewatt.features.users.worker.server_vsftpd import VsftpdSettings
+from linewatt.features.users.worker.server_vsftpd import LogTotals, VsftpdSettings
 from linewatt.features.users.worker.url import parse_url
 from linewatt.hosts.base import Completed, HostSpec
 from linewatt.hosts.local import LocalHost
@@ -194,7 +194,11 @@ def test_an_answer_that_is_no_reading_is_told() -> None:
 
 
 def test_totals_are_samples_of_counters_when_they_were_read() -> None:
-    samples = {one.channel: one for one in ServerCounts(read_s=5.0, sent_bytes=10, gets=1).samples(9.0)}
+    server = server_on(Reached())
+    assert {one.time_s for one in server.samples(9.0)} == {9.0}
+    assert {one.reason for one in server.samples(9.0)} == {"its log was not read yet", None}
+    server._log.read_s, server._log.totals = 5.0, LogTotals(sent_bytes=10, gets=1)  # type: ignore[union-attr]
+    samples = {one.channel: one for one in server.samples(9.0)}
     assert set(samples) == set(CHANNELS)
     assert (samples["server.sent_bytes"].value, samples["server.sent_bytes"].time_s) == (10, 5.0)
     assert {channel.kind for channel in CHANNELS.values()} == {"counter"}
@@ -284,7 +288,7 @@ def test_a_log_is_read_to_its_end_over_the_connection_that_its_host_has_now(
 ) -> None:
     server = server_on(Reached(LOST))
     assert warnings_of_the_end(server, Reaching(now, then)) == []
-    assert server.counts().read_s is not None
+    assert {one.reason for one in server.samples(9.0)} == {None}
 
 
 @pytest.mark.parametrize(
