@@ -82,13 +82,6 @@ class Users(Behaviour, _Where):
     def server_host(self) -> str | None:
         return self.server.host if isinstance(self.server, OwnServer) else None
 
-    @property
-    def hosts(self) -> Iterator[str]:
-        """The server first, where it is one of the hosts."""
-        if self.server_host is not None:
-            yield self.server_host
-        yield from self.clients
-
     def described(self) -> Iterator[str]:
         """How many, where, what each does, and how they reach the server; a line each."""
         clients = f"{len(self.clients)} client{'' if len(self.clients) == 1 else 's'}"
