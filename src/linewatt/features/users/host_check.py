@@ -15,14 +15,11 @@ LIMIT_S = 10.0
 
 
 async def users_check(asked_host: AskedHost) -> Check | None:
-    """None: the host takes no part."""
-    users = users_in(asked_host.campaign)
-    return None if users is None else await ready_for_users(asked_host.host, users)
-
-
-async def ready_for_users(host: Host, users: Users) -> Check | None:
     """What this host is among the users; ``None``: it takes no part."""
+    host, users = asked_host.host, users_in(asked_host.campaign)
     name = host.spec.name
+    if users is None:
+        return None
     if name in users.clients:
         client = _client(host, users)
     elif isinstance(users.server, OwnServer) and users.server.host == name:

@@ -12,15 +12,18 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from linewatt.engine.readiness.asked import AskedHost
 from linewatt.engine.readiness.readiness import Check
 from linewatt.errors import HostError
 from linewatt.features.users import prepare
 from linewatt.features.users import prepare_scripts as scripts
 from linewatt.features.users.entries import UsersEntry, users_of
-from linewatt.features.users.host_check import ready_for_users
+from linewatt.features.users.host_check import users_check
 from linewatt.features.users.prepare import Environment, Prepared
 from linewatt.features.users.prepare_parcel import code_digest, pins_digest
 from linewatt.hosts.base import HostSpec
@@ -381,7 +384,8 @@ def test_a_lock_that_was_removed_while_it_was_waited_for_is_not_held(client: Cli
 def checked(client: Client, python: str | None, server: str = "s1") -> Check | None:
     entry = UsersEntry.model_validate({"server": server, "clients": ["c1"], "users": 1, "folder": "/nowhere"})
     users = users_of(entry, None)
-    return asyncio.run(ready_for_users(LocalHost(client.spec), replace(users, python=python)))
+    campaign: Any = SimpleNamespace(feature_values={"users": replace(users, python=python)})
+    return asyncio.run(users_check(AskedHost(LocalHost(client.spec), campaign, {}, root=True)))
 
 
 def test_check_says_whether_a_client_is_prepared_and_what_to_run(client: Client) -> None:
