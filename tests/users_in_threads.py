@@ -6,16 +6,17 @@ from __future__ import annotations
 import select
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext, suppress
 
 from linewatt.errors import WaitTimeout
 from linewatt.features.users.worker.content import MemoryFile
 from linewatt.features.users.worker.crew import put_path
-from linewatt.features.users.worker.decisions import own_randomness
+from linewatt.features.users.worker.decisions import arrivals, own_randomness
 from linewatt.features.users.worker.ftp import FtpUser, Surroundings
 from linewatt.features.users.worker.job import UsersJob
-from linewatt.features.users.worker.life import BARRIER_LIMIT_S, Arrivals, Company, Life
+from linewatt.features.users.worker.life import BARRIER_LIMIT_S, Company, Life
 from linewatt.features.users.worker.tally import Tally
 
 
@@ -54,9 +55,23 @@ def live(life: Life) -> None:
         life.end()
 
 
+class _Locked:
+    """What one thread takes of an iterator after the other: a generator is for one at a time."""
+
+    def __init__(self, values: Iterator[float]) -> None:
+        self._values, self._lock = values, threading.Lock()
+
+    def __iter__(self) -> Iterator[float]:
+        return self
+
+    def __next__(self) -> float:
+        with self._lock:
+            return next(self._values)
+
+
 def _company(job: UsersJob, tally: Tally, began_s: float, stop: threading.Event) -> Company:
     rate_hz = job.arrival_rate_hz
-    arrivals = None if rate_hz is None else Arrivals(rate_hz, own_randomness(job, -1))
+    due = None if rate_hz is None else _Locked(arrivals(rate_hz, own_randomness(job, -1)))
     barrier = threading.Barrier(job.users)
 
     def step_off() -> None:
@@ -69,7 +84,7 @@ def _company(job: UsersJob, tally: Tally, began_s: float, stop: threading.Event)
         began_s,
         began_s + job.duration_s,
         stop,
-        arrivals,
+        due,
         step_off if job.start == "synchronised" else None,
     )
 

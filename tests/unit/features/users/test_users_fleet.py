@@ -52,7 +52,7 @@ def test_arrivals_of_all_clients_are_those_of_the_job() -> None:
         crew = Crew(JOB, Share(slot, 2, 5), 60.0, None)
         arrivals = crew._company.arrivals
         assert arrivals is not None
-        own = [arrivals.next_s() for _ in range(20_000)]
+        own = [next(arrivals) for _ in range(20_000)]
         due.append(sum(one < 200 for one in own))
     assert due[0] == pytest.approx(200 * 30, rel=0.06)  # more than four standard deviations
     assert due[1] == pytest.approx(200 * 20, rel=0.07)

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from linewatt.errors import HostError
+from linewatt.features.users.worker import decisions
 from linewatt.features.users.worker.content import MemoryFile
-from linewatt.features.users.worker.decisions import own_randomness
 from linewatt.features.users.worker.ftp import FtpUser, Surroundings
 from linewatt.features.users.worker.job import UsersJob
-from linewatt.features.users.worker.life import Arrivals, Company, Life, Listener
+from linewatt.features.users.worker.life import Company, Life, Listener
 from linewatt.features.users.worker.tally import Tally
 
 _ARRIVALS = -1
@@ -58,7 +58,7 @@ class Crew:
         arrivals = None
         if job.arrival_rate_hz is not None and count:
             rate_hz = job.arrival_rate_hz * count / job.users
-            arrivals = Arrivals(rate_hz, own_randomness(job, _ARRIVALS - share.first))
+            arrivals = decisions.arrivals(rate_hz, decisions.own_randomness(job, _ARRIVALS - share.first))
         self.job = job
         self.tally = Tally()
         self.ended = threading.Event()

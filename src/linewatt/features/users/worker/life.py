@@ -6,7 +6,6 @@ Nothing here sleeps otherwise than on an event, so that it runs in a thread and 
 
 from __future__ import annotations
 
-import random
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -30,23 +29,12 @@ Listener = Callable[[Action, float, int, ActionFailed | None], None]
 """hears of every action: the seconds that it took, its bytes, and its failure, None where it was done"""
 
 
-class Arrivals:
-    """When transfers of an open loop are due, for all users of a process; whoever is free takes the next."""
-
-    def __init__(self, rate_hz: float, randomness: random.Random) -> None:
-        self._due: Iterator[float] = decisions.arrivals(rate_hz, randomness)
-        self._lock = threading.Lock()
-
-    def next_s(self) -> float:
-        with self._lock:
-            return next(self._due)
-
-
 @dataclass(frozen=True, slots=True)
 class Company:
     """What the users of a process have in common. Times are on ``time.monotonic``'s line.
 
-    ``step_off`` waits for all others and is called once by each user, logged in or not.
+    ``arrivals`` are when transfers of an open loop are due, after ``began_s``; whoever is free takes the
+    next. ``step_off`` waits for all others and is called once by each user, logged in or not.
     """
 
     job: UsersJob
@@ -54,7 +42,7 @@ class Company:
     began_s: float
     until_s: float
     stop: threading.Event = field(default_factory=threading.Event)
-    arrivals: Arrivals | None = None
+    arrivals: Iterator[float] | None = None
     step_off: Callable[[], None] | None = None
     listener: Listener | None = None
 
@@ -114,7 +102,7 @@ class Life:
 
     def _due_s(self) -> float | None:
         arrivals = self._company.arrivals
-        return None if arrivals is None else self._company.began_s + arrivals.next_s()
+        return None if arrivals is None else self._company.began_s + next(arrivals)
 
     def _log_in(self) -> bool:
         began_s = time.monotonic()
