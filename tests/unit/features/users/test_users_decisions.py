@@ -155,7 +155,6 @@ def test_a_size_is_right_short_or_long(came: int, promised: int) -> None:
         ({"put_sizes": ()}, "needs sizes to put"),
         ({"arrival_rate_hz": 0.0}, "arrival_rate_hz must be > 0"),
         ({"put_folder": "put\r\nDELE get/a"}, "without line ends"),
-        ({"name": "a/b"}, "printable"),
     ],
 )
 def test_a_job_that_cannot_be_is_refused_in_one_line(changed: dict[str, object], said: str) -> None:

@@ -35,7 +35,7 @@ class Share:
 
 def put_path(job: UsersJob, index: int) -> str:
     """The one file of a user on the server."""
-    return f"{job.put_folder}/{job.name}-{index}"
+    return f"{job.put_folder}/users-{index}"
 
 
 class Crew:

@@ -92,7 +92,6 @@ class UsersJob(Behaviour):
     files: tuple[RemoteFile, ...] = ()
     put_sizes: tuple[int, ...] = ()
     put_folder: str = "put"
-    name: str = "users"
     limits: Limits = Limits()
 
     def __post_init__(self) -> None:
@@ -121,14 +120,9 @@ def _checks(job: UsersJob) -> tuple[tuple[bool, str], ...]:
 
 def _unsafe(job: UsersJob) -> bool:
     """Whether a text could end an FTP command early and begin one of its own."""
-    texts = (
-        job.name,
-        job.put_folder,
-        job.target.user,
-        job.target.password,
-        *(file.path for file in job.files),
-    )
-    return not all(text.isprintable() for text in texts) or "/" in job.name or not job.name
+    paths = (file.path for file in job.files)
+    texts = (job.put_folder, job.target.user, job.target.password, *paths)
+    return not all(text.isprintable() for text in texts)
 
 
 def lognormal_sizes(median_bytes: int, sigma: float, count: int) -> tuple[int, ...]:
