@@ -15,6 +15,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    StrictBool,
     StrictFloat,
     StrictStr,
     model_validator,
@@ -25,8 +26,8 @@ from linewatt.sensors.power import Dynamics
 
 SCHEMA_VERSION = 1
 Count = Annotated[int, Field(ge=0)]
-_AtLeastOne = Annotated[int, Field(ge=1)]
-Ratio = Annotated[float, Field(ge=0, le=1)]
+_AtLeastOne = Annotated[int, Field(ge=1, strict=True)]
+Ratio = Annotated[float, Field(ge=0, le=1, strict=True)]
 Time = Annotated[float, Field(ge=0, le=1e11)]
 """Unix seconds that a calendar has"""
 _Number = int | float
@@ -171,22 +172,35 @@ class AskedTest(Document):
     """of an instance; a text: searched"""
 
 
-class Search(Document):
-    """How rates that are `auto` were to be searched; ``campaign.campaign.Search``."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateRule:
+    """How rates that are `auto` are searched: at most ``loss_ratios`` is lost of what was sent at them.
 
-    loss_ratios: list[Ratio]
+    Bounds of each are at most ``width_ratio`` apart. ``max_rate_bps`` is the first rate of one instance that
+    is tried, and the highest; null: as fast as it goes. ``runs`` trials decide on a rate, by majority; there
+    are ``trials`` at most.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = _OF_JSON
+    loss_ratios: tuple[Ratio, ...]
     width_ratio: Ratio
-    max_rate_bps: float | None = None
+    max_rate_bps: StrictFloat | None = None
     runs: _AtLeastOne
     trials: _AtLeastOne
 
 
-class InstanceSearch(Document):
-    """How instances that are `auto` were to be searched; ``campaign.campaign.InstanceSearch``."""
+@dataclass(frozen=True, slots=True)
+class InstanceRule:
+    """How instances that are `auto` are searched, the number beyond which throughput no longer follows.
 
-    most: Annotated[int, Field(ge=1, le=1024)]
-    bound: str
-    named: bool
+    There are ``most`` at most, which is what ``bound`` allows; unless the file ``named`` it, no more than a
+    host has CPUs for either. Each number has ``runs`` trials; a search tries ``counts`` numbers at most.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = _OF_JSON
+    most: Annotated[int, Field(ge=1, le=1024, strict=True)]
+    bound: StrictStr
+    named: StrictBool
     runs: _AtLeastOne
     counts: _AtLeastOne
 
@@ -219,8 +233,8 @@ class Campaign(Document):
     settings: Annotated[dict[str, Any], _DictOrNull] = {}
     networks: Annotated[list[str], _null_is(list)] = []
     load: str | None = None
-    search: Search | None = None
-    instance_search: InstanceSearch | None = None
+    search: RateRule | None = None
+    instance_search: InstanceRule | None = None
     tests: Annotated[list[AskedTest], _null_is(list)] = []
     pairs: Annotated[list[list[str]], _null_is(list)] = []
     directions: list[str] | None = None

@@ -43,11 +43,12 @@ from tests.wiring import (
     told,
 )
 
-from linewatt.analysis.cases.rate_search import Goal, RateRule, find_rate_searches, next_rate_step
+from linewatt.analysis.cases.rate_search import Goal, find_rate_searches, next_rate_step
 from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.engine.live.trial_run import InstanceOutput
 from linewatt.model import Case, Trial, Window
 from linewatt.network.framing import BARE, Framing
+from linewatt.records import RateRule
 from linewatt.report.trials.searches.searches import bound_words
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -370,7 +371,8 @@ def step(number: int, rate_bps: float | None, lost: Lost) -> Trial:
 
 def goal_of(lost: Lost) -> tuple[Goal, str]:
     """The rate without loss that a search finds, and what is said of it."""
-    rule, trials = RateRule((0.0,), 0.005, None, 40), list[Trial]()
+    rule = RateRule(loss_ratios=(0.0,), width_ratio=0.005, runs=1, trials=40)
+    trials = list[Trial]()
     while (wanted := next_rate_step(rule, trials)).ended is None:
         trials.append(step(len(trials) + 1, wanted.rate_bps, lost))
     (search,) = find_rate_searches(trials, rule)

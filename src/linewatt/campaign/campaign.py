@@ -16,7 +16,7 @@ from linewatt.loads import DEFAULT_LOAD
 from linewatt.model import Case, Direction, Family, Shape, TestName
 from linewatt.network import HostNetwork
 from linewatt.power_source_keys import SourceValues
-from linewatt.records import Component, Supplies
+from linewatt.records import Component, InstanceRule, RateRule, Supplies
 from linewatt.sensors import POWER_DRIVERS, SensorConfig
 from linewatt.sensors.power import PowerConfig
 
@@ -48,36 +48,6 @@ class Group:
 
     shape: Shape
     flows: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """How loss-bounded rates are searched: ``loss_ratios`` are allowed, bounds at most ``width_ratio`` apart.
-
-    ``max_rate_bps`` is the first rate of one instance that is tried; None: as fast as the sender goes.
-    ``runs`` trials decide on a rate; there are ``trials`` at most.
-    """
-
-    loss_ratios: tuple[float, ...]
-    width_ratio: float
-    max_rate_bps: float | None
-    runs: int
-    trials: int
-
-
-@dataclass(frozen=True, slots=True)
-class InstanceSearch:
-    """How the number of instances is searched beyond which throughput no longer follows.
-
-    There are ``most`` at most, which is what ``bound`` allows; unless the file ``named`` it, no more than a
-    host has CPUs for either. Each number has ``runs`` trials; a search tries ``counts`` numbers at most.
-    """
-
-    most: int
-    bound: str
-    named: bool
-    runs: int
-    counts: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,9 +168,9 @@ class Campaign:
     """factor → the one level that every host shows throughout"""
     load: str = DEFAULT_LOAD
     """the program that makes the load of its tests"""
-    search: Search | None = None
+    search: RateRule | None = None
     """of tests whose rate is ``auto``; None: there are none"""
-    instance_search: InstanceSearch | None = None
+    instance_search: InstanceRule | None = None
     """of tests whose instances are"""
     inventory: Path | None = None
     unused_hosts: tuple[str, ...] = ()

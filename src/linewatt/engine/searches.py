@@ -6,9 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from linewatt.analysis.cases import (
-    InstanceRule,
     Next,
-    RateRule,
     bounded_by_cpus,
     next_instance_step,
     next_rate_step,
@@ -40,16 +38,11 @@ class SearchBook:
     def _decide(self, case: Case) -> Next:
         rates, instances = self._campaign.search, self._campaign.instance_search
         if case.search == "instances" and instances is not None:
-            rule = InstanceRule(instances.runs, instances.most, instances.bound, instances.counts)
-            if not instances.named:
-                rule = bounded_by_cpus(rule, self._hosts, case)
+            rule = bounded_by_cpus(instances, self._hosts, case)
             return next_instance_step(rule, self._trials[case])
         if rates is None:
             return Next(ended="the campaign does not say how")
-        return next_rate_step(
-            RateRule(rates.loss_ratios, rates.width_ratio, rates.max_rate_bps, rates.trials, rates.runs),
-            self._trials[case],
-        )
+        return next_rate_step(rates, self._trials[case])
 
     def learn(self, case: Case, trial: Trial) -> tuple[Case, ...]:
         """Take a stored step of a search into account; the search, if it has ended with it."""

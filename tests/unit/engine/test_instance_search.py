@@ -25,7 +25,6 @@ from tests.unit.placement.test_policy import machine
 
 from linewatt.analysis.cases.analyse import analyse_series
 from linewatt.analysis.cases.instance_search import (
-    InstanceRule,
     InstanceSearch,
     bounded_by_cpus,
     fit_knee,
@@ -45,7 +44,7 @@ from linewatt.cli.actions.resume import _refuse_other_searches
 from linewatt.engine.repeats import Remaining
 from linewatt.errors import InvalidInput, StoreError
 from linewatt.model import Case, Flag, Trial, Window
-from linewatt.records import EndedSearch, Host, Searches
+from linewatt.records import EndedSearch, Host, InstanceRule, Searches
 from linewatt.report.listing import as_document as as_list
 from linewatt.report.listing import listed
 from linewatt.report.printing import html, screen
@@ -56,7 +55,7 @@ from linewatt.report.trials.terminal import show_trials
 from linewatt.store.read import Result
 
 CASE = Case("tcp", "a", "b", search="instances")
-RULE = InstanceRule(3, 64, "search.max_instances", 13)
+RULE = InstanceRule(64, "search.max_instances", named=False, runs=3, counts=13)
 Device = Callable[[int], float]
 """instances → throughput of a trial, bit/s"""
 

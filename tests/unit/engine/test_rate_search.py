@@ -22,7 +22,7 @@ from tests.report_factories import result
 from tests.report_factories import stored as stored_result
 from tests.unit.conftest import Run
 
-from linewatt.analysis.cases.rate_search import RateRule, RateSearch, find_rate_searches, next_rate_step
+from linewatt.analysis.cases.rate_search import RateSearch, find_rate_searches, next_rate_step
 from linewatt.analysis.cases.search import FAILURES
 from linewatt.analysis.cases.summary import summarise
 from linewatt.analysis.comparison.case_runs import runs_by_case
@@ -37,7 +37,7 @@ from linewatt.engine.repeats import Remaining
 from linewatt.errors import InvalidInput
 from linewatt.json_document import document_of
 from linewatt.model import Case, Trial, Window
-from linewatt.records import EndedSearch, Searches
+from linewatt.records import EndedSearch, RateRule, Searches
 from linewatt.report.listing import as_document as as_list
 from linewatt.report.listing import listed
 from linewatt.report.listing import show as show_list
@@ -59,7 +59,7 @@ from linewatt.store.read import Result
 CASE = Case("udp-1500", "a", "b", search="rate")
 FEW = settings(max_examples=inputs(60), deadline=None)
 """each example is a search of up to 30 trials, and each trial asks for the next step"""
-RULE = RateRule((0.0, 0.005), 0.005, None, 30)
+RULE = RateRule(loss_ratios=(0.0, 0.005), width_ratio=0.005, runs=1, trials=30)
 PAYLOAD_BITS = 8 * 1472
 SENDER_BPS = 5e9
 Device = Callable[[float], tuple[float, float]]
@@ -108,7 +108,7 @@ def run(
     trials = list(before)
     while (wanted := next_rate_step(rule, trials)).ended is None:
         trials.append(trial(len(trials) + 1, replace(case, rate_bps=wanted.rate_bps), device))
-        assert len(trials) <= rule.most
+        assert len(trials) <= rule.trials
     return trials
 
 
@@ -253,7 +253,7 @@ def test_a_sender_whose_fastest_is_never_lost_is_the_limit_and_its_rate_is_the_l
 
 
 def test_a_highest_rate_that_is_never_lost_is_said_to_be_what_was_asked_for() -> None:
-    rule = replace(RULE, max_bps=1e9)
+    rule = replace(RULE, max_rate_bps=1e9)
     trials = run(shaper(9e9), rule)
     one = found(trials, rule)
     assert [one.case.rate_bps for one in trials] == [1e9]
@@ -261,7 +261,7 @@ def test_a_highest_rate_that_is_never_lost_is_said_to_be_what_was_asked_for() ->
 
 
 def test_a_highest_rate_that_the_sender_cannot_send_is_what_it_offered() -> None:
-    rule = replace(RULE, max_bps=9e9)
+    rule = replace(RULE, max_rate_bps=9e9)
     one = found(run(shaper(99e9), rule), rule)
     assert rate_words(one.goals[0]) == "at least 5.000 Gbps"
     assert "all that the sender sent of the 9.000 Gbps asked for" in bound_words(one.goals[0], one)
@@ -367,13 +367,13 @@ def test_rates_that_differ_from_trial_to_trial_are_told_by_the_lowest_and_doubte
 
 
 def test_lower_rates_that_were_tried_and_not_decided_on_are_not_called_untried() -> None:
-    rule = replace(RULE, most=5, runs=3)
+    rule = replace(RULE, trials=5, runs=3)
     one = found(run(shaper(0.03e9), rule), rule)
     assert bound_words(one.goals[0], one).endswith("and nothing lower was decided on")
 
 
 def test_too_few_datagrams_find_no_rate_of_a_loss_that_they_cannot_tell() -> None:
-    rule = replace(RULE, max_bps=5e4, runs=3)
+    rule = replace(RULE, max_rate_bps=5e4, runs=3)
     one = found(run(shaper(9e9), rule), rule)
     ndr, pdr = one.goals
     assert ndr.state == "above"
@@ -386,9 +386,9 @@ def test_too_few_datagrams_find_no_rate_of_a_loss_that_they_cannot_tell() -> Non
 
 
 def test_the_sender_is_the_limit_only_where_it_did_not_send_what_was_asked_for() -> None:
-    asked = replace(RULE, max_bps=1e9)
+    asked = replace(RULE, max_rate_bps=1e9)
     assert goal_document(found(run(shaper(9e9), asked), asked), 0)["sender_limited"] is False
-    more = replace(RULE, max_bps=9e9)
+    more = replace(RULE, max_rate_bps=9e9)
     assert goal_document(found(run(shaper(99e9), more), more), 0)["sender_limited"] is True
     assert goal_document(found(run(shaper(9e9))), 0)["sender_limited"] is True
     assert goal_document(found(run(shaper(1e9))), 0)["sender_limited"] is False
@@ -451,7 +451,7 @@ def test_one_hiccup_does_not_decide_on_a_rate_that_is_tried_three_times() -> Non
 
 
 def test_too_few_trials_leave_what_is_known_and_no_figure_to_the_width() -> None:
-    rule = replace(RULE, most=3)
+    rule = replace(RULE, trials=3)
     trials = run(shaper(1.3e9, 0.05, 3), rule)
     assert next_rate_step(rule, trials).ended == "3 trials were not enough"
     one = found(trials, rule)
@@ -521,7 +521,7 @@ def test_a_campaign_that_was_killed_ends_as_if_it_had_not_been(
     whole = go([], 999)
     assert [trial.case for trial in go(go([], killed_after), 999)] == [trial.case for trial in whole]
     assert sum(trial.case.search is None for trial in whole) == 4
-    for one in find_rate_searches(whole, replace(RULE, most=20, runs=3)):
+    for one in find_rate_searches(whole, replace(RULE, trials=20, runs=3)):
         ndr = one.goals[0].lower
         assert ndr is not None
         assert ndr.offered_bps == pytest.approx(devices[one.case.sender], rel=0.01)
@@ -641,9 +641,9 @@ def asked_of(rule: RateRule) -> dict[str, Any]:
         "search": {
             "loss_ratios": rule.loss_ratios,
             "width_ratio": rule.width_ratio,
-            "max_rate_bps": rule.max_bps,
+            "max_rate_bps": rule.max_rate_bps,
             "runs": rule.runs,
-            "trials": rule.most,
+            "trials": rule.trials,
         }
     }
 
@@ -763,10 +763,10 @@ def test_a_list_says_of_a_rate_that_it_is_the_least(rate_bps: float, least: bool
 
 
 def test_a_list_marks_a_rate_that_is_not_decided_and_has_none_of_too_few_datagrams() -> None:
-    best = listed(searched_result(shaper(1.3e9), replace(RULE, most=6, runs=3))).best
+    best = listed(searched_result(shaper(1.3e9), replace(RULE, trials=6, runs=3))).best
     assert best is not None
     assert best.doubtful_throughput
-    few = replace(RULE, max_bps=5e4, loss_ratios=(0.005,))
+    few = replace(RULE, max_rate_bps=5e4, loss_ratios=(0.005,))
     assert listed(searched_result(shaper(9e9), few)).best is None
 
 
@@ -782,7 +782,7 @@ def test_a_rate_that_a_step_did_not_reach_is_no_finding_where_that_of_a_case_is(
 
 
 def test_a_trial_that_sent_less_than_asked_for_is_told_beside_those_that_agree() -> None:
-    rule = replace(RULE, max_bps=1e9, runs=3, loss_ratios=(0.0,))
+    rule = replace(RULE, max_rate_bps=1e9, runs=3, loss_ratios=(0.0,))
     asked = replace(CASE, rate_bps=1e9)
     trials = [trial(at, asked, shaper(9e9, sender_bps=5e8 if at == 2 else 1e9)) for at in (1, 2, 3)]
     (ndr,) = found(trials, rule).goals
@@ -814,7 +814,7 @@ def test_steps_are_runs_of_no_case_that_is_compared_or_followed() -> None:
 
 
 def test_where_no_rate_was_found_no_throughput_is_judged() -> None:
-    text = shown(searched_result(shaper(1.3e9, 0.05, 3), replace(RULE, most=2, runs=3)))
+    text = shown(searched_result(shaper(1.3e9, 0.05, 3), replace(RULE, trials=2, runs=3)))
     assert "none found  no rate was decided on: that takes 2 of 3 trials that agree" in text
     assert "2 trials were not enough" in text
     assert "throughput:" not in text

@@ -9,7 +9,6 @@ from .detail import DetailBlock as DetailBlock
 from .detail import detail_blocks as detail_blocks
 from .flows import with_flows as with_flows
 from .instance_search import Doubling as Doubling
-from .instance_search import InstanceRule as InstanceRule
 from .instance_search import InstanceSearch as InstanceSearch
 from .instance_search import InstanceStep as InstanceStep
 from .instance_search import State as State
@@ -28,7 +27,6 @@ from .matrix import pair_matrices_of as pair_matrices_of
 from .rate_search import Bound as Bound
 from .rate_search import Goal as Goal
 from .rate_search import GoalState as GoalState
-from .rate_search import RateRule as RateRule
 from .rate_search import RateSearch as RateSearch
 from .rate_search import RateStep as RateStep
 from .rate_search import find_rate_searches as find_rate_searches

@@ -19,25 +19,12 @@ from linewatt.analysis.limits.knee import Knee, Line, lines
 from linewatt.analysis.statistics.stats import Estimate, estimate
 from linewatt.findings import LITTLE_GAIN_RATIO, SAME_CEILING_RATIO
 from linewatt.model import Case, Trial
-from linewatt.records import Host
+from linewatt.records import Host, InstanceRule
 
 FLAT = 2
 """doublings in a row that surely bring little: one may be a dip, and a bend has a second leg to be fitted"""
 HALF_A_DOUBLING = math.sqrt(2)
 """times the instances: what fewer bring says too little of what a doubling would"""
-
-
-@dataclass(frozen=True, slots=True)
-class InstanceRule:
-    """``runs`` trials of each number of instances, which are at most ``most``: that is what ``bound`` allows.
-
-    No more than ``counts`` different numbers are tried.
-    """
-
-    runs: int
-    most: int
-    bound: str
-    counts: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +187,10 @@ def _to_try(max_instances: int) -> list[int]:
 
 
 def bounded_by_cpus(rule: InstanceRule, hosts: Mapping[str, Host], case: Case) -> InstanceRule:
-    """The rule with no more instances than either host has CPUs for, as far as that is on record."""
+    """The rule with no more instances than either host has CPUs for, as far as that is on record, unless the
+    file names how many."""
+    if rule.named:
+        return rule
     for name in case.hosts:
         count = _cpus(hosts.get(name))
         if count is not None and count < rule.most:

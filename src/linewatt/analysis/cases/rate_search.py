@@ -18,6 +18,7 @@ from typing import Literal
 
 from linewatt.analysis.cases.search import Next, failing, sent_s, without_steps
 from linewatt.model import Case, Trial
+from linewatt.records import RateRule
 from linewatt.sizes import RULE_OF_THREE
 
 SPAN = 1000
@@ -39,21 +40,6 @@ _ROUNDING = 1e-6
 
 
 GoalState = Literal["found", "above", "below", "open"]
-
-
-@dataclass(frozen=True, slots=True)
-class RateRule:
-    """What is searched: rates with at most ``loss_ratios`` lost, between bounds ``width_ratio`` apart.
-
-    ``max_bps`` is the first rate of one instance that is tried, and the highest; None: as fast as it goes.
-    ``runs`` trials decide on a rate, by majority. ``most``: trials at most.
-    """
-
-    loss_ratios: tuple[float, ...]
-    width_ratio: float
-    max_bps: float | None
-    most: int
-    runs: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,9 +340,9 @@ def next_rate_step(rule: RateRule, trials: Iterable[Trial]) -> Next:
         if upcoming.ended is not None:
             return upcoming
     else:
-        upcoming = Next(rule.max_bps)
-    if len(ordered) >= rule.most:
-        return Next(ended=f"{rule.most} trials were not enough")
+        upcoming = Next(rule.max_rate_bps)
+    if len(ordered) >= rule.trials:
+        return Next(ended=f"{rule.trials} trials were not enough")
     return upcoming
 
 
@@ -383,7 +369,7 @@ def _unanswered(rule: RateRule, steps: Sequence[RateStep]) -> Next:
         def measure(self, intended_duration: float, intended_load: float) -> object:
             rate_bps = round(intended_load)
             if not answers.get(rate_bps):
-                raise _Unanswered(rule.max_bps if rate_bps == highest else float(rate_bps))
+                raise _Unanswered(rule.max_rate_bps if rate_bps == highest else float(rate_bps))
             step = answers[rate_bps].pop()
             return MeasurementResult(
                 intended_duration,

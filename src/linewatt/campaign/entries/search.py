@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from linewatt.campaign.campaign import AUTO, InstanceSearch, Search, TestSpec
+from linewatt.campaign.campaign import AUTO, TestSpec
 from linewatt.campaign.entries import fields as f
 from linewatt.campaign.entries.trials import (
     FEWEST_RUNS,
@@ -19,6 +19,7 @@ from linewatt.campaign.entries.trials import (
 )
 from linewatt.document import KeyPath, Part
 from linewatt.model import is_request_response, is_tcp
+from linewatt.records import InstanceRule, RateRule
 
 Loss = Annotated[float, ratio_of("datagrams", zero=True), PERCENTAGE]
 Width = Annotated[float, ratio_of("the rate"), PERCENTAGE]
@@ -89,16 +90,22 @@ class SearchEntry(Part):
     )
 
 
-def search_of(entry: SearchEntry, tests: Sequence[TestSpec]) -> Search | None:
+def search_of(entry: SearchEntry, tests: Sequence[TestSpec]) -> RateRule | None:
     """How rates are searched; None where no test has one that is."""
     if all(test.rate_bps != AUTO for test in tests):
         return None
-    return Search(tuple(sorted(entry.loss)), entry.width, entry.max_rate, entry.runs, entry.trials)
+    return RateRule(
+        loss_ratios=tuple(sorted(entry.loss)),
+        width_ratio=entry.width,
+        max_rate_bps=entry.max_rate,
+        runs=entry.runs,
+        trials=entry.trials,
+    )
 
 
 def instance_search_of(
     entry: SearchEntry, tests: Sequence[TestSpec], ports: int, cpus: Iterable[int], runs: int
-) -> InstanceSearch | None:
+) -> InstanceRule | None:
     """How instances are searched; ``cpus``: how many each host that names its CPUs has for load processes."""
     if all(test.instances != AUTO for test in tests):
         return None
@@ -112,7 +119,7 @@ def instance_search_of(
         )
         max_instances, bound = min(bounds, key=lambda candidate: candidate[0])
     counts = min(max_instances, (max_instances - 1).bit_length() + 1 + REFINED)
-    return InstanceSearch(max_instances, bound, entry.max_instances is not None, runs, counts)
+    return InstanceRule(max_instances, bound, entry.max_instances is not None, runs, counts)
 
 
 def agreeing(runs: int) -> int:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from linewatt.campaign.campaign import PLACEMENT_FACTOR, Campaign, Search
+from linewatt.campaign.campaign import PLACEMENT_FACTOR, Campaign
 from linewatt.campaign.design import design_words
 from linewatt.campaign.entries.networks import BARE_NETWORK
 from linewatt.campaign.entries.search import agreeing
@@ -17,6 +17,7 @@ from linewatt.findings import ASKING_S, LITTLE_GAIN_RATIO
 from linewatt.hosts import HostSpec
 from linewatt.hosts.facts import format_cpulist
 from linewatt.model import Case
+from linewatt.records import RateRule
 from linewatt.sizes import FULL, FULL_FRAME_BYTES, RULE_OF_THREE, datagram_bytes
 from linewatt.units import format_rate, format_seconds
 
@@ -121,7 +122,7 @@ def _instance_notes(campaign: Campaign) -> Iterator[str]:
         )
 
 
-def _few_datagrams_notes(campaign: Campaign, search: Search, cases: list[Case]) -> Iterator[str]:
+def _few_datagrams_notes(campaign: Campaign, search: RateRule, cases: list[Case]) -> Iterator[str]:
     """Losses that the datagrams at the highest rate could not tell."""
     smallest_ratio = min((ratio for ratio in search.loss_ratios if ratio), default=None)
     if smallest_ratio is None or search.max_rate_bps is None:

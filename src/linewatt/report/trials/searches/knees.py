@@ -11,7 +11,6 @@ from typing import Any
 from linewatt.analysis import Findings
 from linewatt.analysis.cases import (
     Doubling,
-    InstanceRule,
     InstanceSearch,
     InstanceStep,
     State,
@@ -26,8 +25,7 @@ from linewatt.declare import FLAT, PREFIXED
 from linewatt.findings import LITTLE_GAIN_RATIO
 from linewatt.json_document import document_of, fill
 from linewatt.model import Case, Trial
-from linewatt.records import AskedTest, Count
-from linewatt.records import InstanceSearch as Asked
+from linewatt.records import AskedTest, Count, InstanceRule
 from linewatt.report.columns import CUT
 from linewatt.report.printing.export import KeyedCase, MeanKeys, keyed_case_of, mean_of
 from linewatt.report.series import plural
@@ -60,10 +58,8 @@ def _searches(test: AskedTest, case: Case) -> bool:
     return test.instances == "auto" and in_scope
 
 
-def _search(case: Case, trials: Sequence[Trial], settings: Asked, result: Result) -> InstanceSearch:
-    rule = InstanceRule(settings.runs, settings.most, settings.bound, settings.counts)
-    if not settings.named:
-        rule = bounded_by_cpus(rule, result.manifest.hosts, case)
+def _search(case: Case, trials: Sequence[Trial], rule: InstanceRule, result: Result) -> InstanceSearch:
+    rule = bounded_by_cpus(rule, result.manifest.hosts, case)
     ended = recorded_why(case, result) or next_instance_step(rule, trials).ended
     return instance_search_of(case, rule, trials, ended=ended)
 

@@ -13,7 +13,6 @@ from linewatt.analysis.cases import (
     Goal,
     GoalState,
     InstanceSearch,
-    RateRule,
     RateSearch,
     RateStep,
     find_rate_searches,
@@ -38,17 +37,8 @@ RATES_ARE = "rates are what the sender offered, payload of all instances"
 
 def searches_of(result: Result) -> tuple[RateSearch, ...]:
     """The searches of a result, as far as they got."""
-    settings = result.manifest.asked.search
-    if settings is None:
-        return ()
-    rule = RateRule(
-        tuple(settings.loss_ratios),
-        settings.width_ratio,
-        settings.max_rate_bps,
-        settings.trials,
-        settings.runs,
-    )
-    return find_rate_searches(result.trials, rule)
+    rule = result.manifest.asked.search
+    return () if rule is None else find_rate_searches(result.trials, rule)
 
 
 def named(all_searches: Sequence[S]) -> list[tuple[S, str]]:
@@ -386,7 +376,7 @@ def _document(search: RateSearch, result: Result) -> RateSearchDocument:
         search,
         case=keyed_case_of(search.case),
         width_ratio=search.rule.width_ratio,
-        max_rate_bps=search.rule.max_bps,
+        max_rate_bps=search.rule.max_rate_bps,
         runs=search.rule.runs,
         trials=len(search.trials),
         trials_failed=search.failed,
