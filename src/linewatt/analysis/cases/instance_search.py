@@ -51,12 +51,7 @@ class Doubling:
     @property
     def is_flat(self) -> bool:
         """Whether it surely brought little: not by its mean alone."""
-        measured_gain = self.gain
-        return (
-            measured_gain is not None
-            and measured_gain.high is not None
-            and measured_gain.is_below(LITTLE_GAIN_RATIO)
-        )
+        return self.gain is not None and self.gain.high is not None and self.gain.is_below(LITTLE_GAIN_RATIO)
 
     @property
     def measured(self) -> Gain | None:
@@ -239,13 +234,14 @@ def _steps(trials: Sequence[Trial]) -> dict[int, InstanceStep]:
         number: InstanceStep(
             step_trials[0].case,
             tuple(step_trials),
-            estimate((trial.throughput_bps for trial in _done(step_trials)), "positive"),
+            estimate((trial.throughput_bps for trial in with_number(step_trials)), "positive"),
         )
         for number, step_trials in trials_by_number.items()
     }
 
 
-def _done(trials: Iterable[Trial]) -> list[Trial]:
+def with_number(trials: Iterable[Trial]) -> list[Trial]:
+    """Those of the trials of a step that came to one."""
     return [trial for trial in trials if trial.status == "done" and trial.throughput_bps]
 
 
@@ -259,7 +255,7 @@ def _doublings(rule: InstanceRule, steps: Mapping[int, InstanceStep]) -> Iterabl
 def next_instance_step(rule: InstanceRule, trials: Iterable[Trial]) -> Next:
     """What the trials of one search so far lead to."""
     ordered = sorted(trials, key=lambda trial: trial.number)
-    if (why := failing(ordered, _done(ordered), "no throughput is known")) is not None:
+    if (why := failing(ordered, with_number(ordered), "no throughput is known")) is not None:
         return Next(ended=why)
     steps = _steps(ordered)
     short = next((number for number, step in steps.items() if len(step.trials) < rule.runs), None)

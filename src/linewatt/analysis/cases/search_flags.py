@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from linewatt.analysis.cases.instance_search import InstanceSearch
+from linewatt.analysis.cases.instance_search import InstanceSearch, with_number
 from linewatt.analysis.cases.series import flagged
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.statistics.steadiness import drift_within
 from linewatt.findings import SEARCH_DRIFT
-from linewatt.model import Case, Flag, Trial
+from linewatt.model import Case, Flag
 from linewatt.units import format_change, format_seconds
 
 
@@ -31,7 +31,7 @@ def with_search_flags(
 
 def search_flags(search: InstanceSearch) -> Iterator[Flag]:
     """Throughput that changes from trial to trial of each number alike."""
-    runs = [_runs(step.trials) for step in search.known]
+    runs = [with_number(step.trials) for step in search.known]
     times_s = [trial.started_s for group_runs in runs for trial in group_runs]
     span_s = max(times_s, default=0.0) - min(times_s, default=0.0)
     groups = [
@@ -51,7 +51,3 @@ def search_flags(search: InstanceSearch) -> Iterator[Flag]:
         "look at temperature, frequency and what else ran; let hosts warm up and search again, or name the "
         "numbers (instances: [1, 2, 4]), whose trials are interleaved",
     )
-
-
-def _runs(trials: Iterable[Trial]) -> list[Trial]:
-    return [trial for trial in trials if trial.status == "done" and trial.throughput_bps]
