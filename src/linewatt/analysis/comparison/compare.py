@@ -188,16 +188,9 @@ def _draft(
             draft.refusal = f"no value in {name}: {measured.reason}"
     if response.group == "power":
         draft.refusal = watts_differ(names, base_measured, other_measured) or draft.refusal
-        draft.scope = (
-            base_measured.scope if base_measured else other_measured.scope if other_measured else None
-        )
-        draft.provenance = (
-            base_measured.provenance
-            if base_measured
-            else other_measured.provenance
-            if other_measured
-            else None
-        )
+        either = base_measured or other_measured
+        if either is not None:
+            draft.scope, draft.provenance = either.scope, either.provenance
     reasons = [obstacle.words for obstacle in barred if obstacle.bars(response.name)]
     if reasons:
         draft.refusal = "; ".join(reasons)
