@@ -155,17 +155,10 @@ def _levels_of(trials: Sequence[Trial], factors: Levels) -> dict[str, list[str]]
         for name, level in trial.case.factors:
             seen.setdefault(name, []).append(level)
     return {
-        name: [
-            *(level for level in factors.get(name, ()) if level in seen_levels),
-            *_beyond(seen_levels, factors.get(name, ())),
-        ]
+        name: sorted({*seen_levels}, key=[*factors.get(name, ()), *seen_levels].index)
         for name, seen_levels in seen.items()
         if seen_levels
     }
-
-
-def _beyond(levels: Sequence[str], campaign_levels: Sequence[str]) -> list[str]:
-    return [level for level in dict.fromkeys(levels) if level not in campaign_levels]
 
 
 def _family(levels: Levels) -> list[_Step]:
