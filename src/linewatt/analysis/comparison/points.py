@@ -162,31 +162,21 @@ def _split(points: Iterable[Point], response: Response, surroundings: Surroundin
 
 def _differ(earlier_point: Point, later_point: Point, response: Response, surroundings: Surroundings) -> str:
     """Why two results are not of one course, in words; empty where they are."""
-    names = earlier_point.side.id, later_point.side.id
-    watts = (
-        watts_differ(names, earlier_point.measured, later_point.measured)
-        if response.group == "power"
-        else None
-    )
-    same = (
-        bool(earlier_point.side.environment)
-        and earlier_point.side.environment == later_point.side.environment
-    )
-    if watts or (
-        same
-        and (
-            earlier_point.runs is None
-            or later_point.runs is None
-            or alike_runs(earlier_point.runs, later_point.runs)
-        )
-    ):
-        return watts or ""
+    earlier_side, later_side = earlier_point.side, later_point.side
+    if response.group == "power":
+        names = earlier_side.id, later_side.id
+        if watts := watts_differ(names, earlier_point.measured, later_point.measured):
+            return watts
+    earlier_runs, later_runs = earlier_point.runs, later_point.runs
+    same = earlier_side.environment and earlier_side.environment == later_side.environment
+    if same and (earlier_runs is None or later_runs is None or alike_runs(earlier_runs, later_runs)):
+        return ""
     sides = (
-        _named(surroundings(earlier_point.side), names[0]),
-        _named(surroundings(later_point.side), names[1]),
+        replace(surroundings(earlier_side), name=earlier_side.id),
+        replace(surroundings(later_side), name=later_side.id),
     )
-    if earlier_point.runs is not None and later_point.runs is not None:
-        side_obstacles = obstacles(Ends(*sides, earlier_point.runs, later_point.runs, None))
+    if earlier_runs is not None and later_runs is not None:
+        side_obstacles = obstacles(Ends(*sides, earlier_runs, later_runs, None))
     else:
         side_obstacles = sides[0].single_runs[0].kind.obstacles(sides)
     return "; ".join(
@@ -194,7 +184,3 @@ def _differ(earlier_point: Point, later_point: Point, response: Response, surrou
         for obstacle in side_obstacles
         if obstacle.bars(response.name) and obstacle.code not in OF_HOSTS
     )
-
-
-def _named(side: Side, name: str) -> Side:
-    return replace(side, name=name)
