@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from linewatt.analysis.comparison.compare import Comparison, Finding, compare_sides, exit_finding
-from linewatt.analysis.comparison.obstacle import Obstacle
 from linewatt.analysis.comparison.rows import Options
-from linewatt.analysis.comparison.side import Quantity, Side, Task
+from linewatt.analysis.comparison.side import Obstacle, Quantity, Side, Task
 from linewatt.analysis.comparison.single_runs import match_tasks
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.metrics.unit import Unit, significant_digits

@@ -46,7 +46,6 @@ from .matching import level_meant as level_meant
 from .matching import levels_of as levels_of
 from .matching import match_levels as match_levels
 from .matching import match_two as match_two
-from .obstacle import Obstacle as Obstacle
 from .points import Point as Point
 from .points import Series as Series
 from .points import Surroundings as Surroundings
@@ -57,6 +56,7 @@ from .rows import OF_CASES as OF_CASES
 from .rows import Options as Options
 from .rows import Outcome as Outcome
 from .rows import Row as Row
+from .side import Obstacle as Obstacle
 from .side import Quantity as Quantity
 from .side import RunKind as RunKind
 from .side import Side as Side

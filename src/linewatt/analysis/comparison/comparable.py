@@ -15,8 +15,7 @@ from typing import Any
 from linewatt.analysis.cases.responses import EFFICIENCY, SENDER_EFFICIENCY
 from linewatt.analysis.comparison.case_runs import CaseRuns
 from linewatt.analysis.comparison.observed_settings import offload_shown
-from linewatt.analysis.comparison.obstacle import Obstacle
-from linewatt.analysis.comparison.side import Side
+from linewatt.analysis.comparison.side import Obstacle, Side
 from linewatt.errors import ParseError
 from linewatt.loads import LOADS, Load, Version, load_of
 from linewatt.model import Case, Role

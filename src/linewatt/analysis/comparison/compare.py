@@ -14,7 +14,6 @@ from linewatt.analysis.comparison.comparable import Ends, obstacles
 from linewatt.analysis.comparison.confounders import Beside, besides, measured_first
 from linewatt.analysis.comparison.differences import Difference, differences
 from linewatt.analysis.comparison.matching import LeftOver, Match, Matching
-from linewatt.analysis.comparison.obstacle import Obstacle
 from linewatt.analysis.comparison.rows import (
     METRICS_OF_ROWS,
     OF_CASES,
@@ -25,7 +24,7 @@ from linewatt.analysis.comparison.rows import (
     judged,
     measure,
 )
-from linewatt.analysis.comparison.side import Side
+from linewatt.analysis.comparison.side import Obstacle, Side
 from linewatt.analysis.comparison.single_runs import measured_by_response, run_remarks, task_differences
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.power.totals import SCOPE_WORDS

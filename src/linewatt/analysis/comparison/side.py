@@ -8,12 +8,24 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from linewatt.analysis.comparison.case_runs import CaseRuns
-from linewatt.analysis.comparison.obstacle import Obstacle
 from linewatt.analysis.metrics.metric import Response
 from linewatt.declare import Keys
 from linewatt.hosts.facts import Facts
 from linewatt.model import Case, Flag, Provenance
 from linewatt.records import Campaign, Host
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """What refuses a verdict: its name, and what stands on each side. ``responses``: on these only."""
+
+    code: str
+    words: str
+    responses: tuple[str, ...] | None = None
+
+    def bars(self, response: str) -> bool:
+        """Whether it refuses a verdict on a response."""
+        return self.responses is None or response in self.responses
 
 
 class Task(Protocol):

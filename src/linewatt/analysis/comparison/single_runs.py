@@ -11,8 +11,7 @@ from dataclasses import replace
 from linewatt.analysis.comparison.case_runs import Measured
 from linewatt.analysis.comparison.differences import Difference, differences, rank_of
 from linewatt.analysis.comparison.matching import Match, Matching
-from linewatt.analysis.comparison.obstacle import Obstacle
-from linewatt.analysis.comparison.side import Quantity, RunKind, Side
+from linewatt.analysis.comparison.side import Obstacle, Quantity, RunKind, Side
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.power.totals import SCOPE_WORDS, least_sure
 from linewatt.errors import InvalidInput
