@@ -82,10 +82,15 @@ def welch(base: Sequence[float], other_values: Sequence[float]) -> Contrast | Mi
         _mean_and_squared_se(values) for values in (base, other_values)
     )
     squared_se = squared + other_squared
-    weight = squared**2 / (len(base) - 1) + other_squared**2 / (len(other_values) - 1)
-    # equal runs have no spread to weigh; any number of degrees does, as se is 0
-    df = squared_se**2 / weight if weight > 0 else float(len(base) + len(other_values) - 2)
+    df = _degrees(squared_se, (squared, other_squared), (len(base) - 1, len(other_values) - 1))
     return Contrast(other_mean - mean, math.sqrt(squared_se), df)
+
+
+def _degrees(squared_se: float, squares: Sequence[float], free: Sequence[float]) -> float:
+    """Degrees of freedom of a standard error, squared, that is the sum of ``squares`` with so many each."""
+    weight = math.fsum(square**2 / degrees for square, degrees in zip(squares, free, strict=True))
+    # equal runs have no spread to weigh; any number of degrees does, as se is 0
+    return squared_se**2 / weight if weight > 0 else math.fsum(free)
 
 
 def beyond_drift(base: Sequence[float], other_values: Sequence[float]) -> Contrast | None:
@@ -101,8 +106,7 @@ def beyond_drift(base: Sequence[float], other_values: Sequence[float]) -> Contra
         return None
     (end, squared), (start, other_squared) = _led_on(base), _led_on(other_values[::-1])
     squared_se = squared + other_squared
-    weight = squared**2 / (len(base) - 2) + other_squared**2 / (len(other_values) - 2)
-    df = squared_se**2 / weight if weight > 0 else float(len(base) + len(other_values) - 4)
+    df = _degrees(squared_se, (squared, other_squared), (len(base) - 2, len(other_values) - 2))
     return Contrast(start - end, math.sqrt(squared_se), df)
 
 
@@ -112,9 +116,8 @@ def mean_beyond_drift(strata: Sequence[tuple[Sequence[float], Sequence[float]]])
     if len(steps) < len(strata):
         return None
     squares = [step.se**2 for step in steps]
-    weight = math.fsum(squared**2 / step.df for squared, step in zip(squares, steps, strict=True))
     total = math.fsum(squares)
-    df = total**2 / weight if weight > 0 else math.fsum(step.df for step in steps)
+    df = _degrees(total, squares, [step.df for step in steps])
     return Contrast(math.fsum(step.value for step in steps) / len(steps), math.sqrt(total) / len(steps), df)
 
 
@@ -146,13 +149,8 @@ def over_strata(strata: Sequence[tuple[Sequence[float], Sequence[float]]]) -> Co
     ]
     value = math.fsum(other_part[0] - base[0] for base, other_part in parts) / len(parts)
     squared_se = math.fsum(base[1] + other_part[1] for base, other_part in parts)
-    counts = [(len(base) - 1, len(other_values) - 1) for base, other_values in strata]
-    weight = math.fsum(
-        squared**2 / free
-        for pair, frees in zip(parts, counts, strict=True)
-        for (_, squared), free in zip(pair, frees, strict=True)
-    )
-    df = squared_se**2 / weight if weight > 0 else float(sum(map(sum, counts)))
+    squares = [squared for pair in parts for _, squared in pair]
+    df = _degrees(squared_se, squares, [len(values) - 1 for sides in strata for values in sides])
     doubt = f"{df:.1f} degrees of freedom, and {MIN_DF} are needed" if df < MIN_DF else None
     return Contrast(value, math.sqrt(squared_se) / len(parts), df, doubt=doubt)
 
