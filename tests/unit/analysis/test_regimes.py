@@ -25,7 +25,7 @@ from linewatt.analysis.limits.ceiling import gain
 from linewatt.analysis.limits.knee import knee
 from linewatt.analysis.power.machine_conditions import Beside
 from linewatt.analysis.power.outliers import PowerRow, power_outliers
-from linewatt.analysis.statistics.stats import t_quantile
+from linewatt.analysis.statistics.stats import CONFIDENCE_LEVEL, t_quantile
 from linewatt.findings.limits import LITTLE_GAIN_RATIO, WAITING_CPU_RATIO
 from linewatt.model import Case, CpuShares, EndResult, Flag, Trial
 
@@ -393,5 +393,5 @@ def test_noise_within_the_bound_of_the_readings_is_no_outlier(noise: list[float]
 def test_quantiles_of_f_are_those_of_scipy(df: int) -> None:
     from scipy.special import fdtri
 
-    assert of_knee._f_quantile(df) == pytest.approx(fdtri(2, df, of_knee.LEVEL), rel=1e-10)
-    assert t_quantile(df) ** 2 == pytest.approx(fdtri(1, df, of_knee.LEVEL), rel=1e-10)
+    assert of_knee._f_quantile(df) == pytest.approx(fdtri(2, df, CONFIDENCE_LEVEL), rel=1e-10)
+    assert t_quantile(df) ** 2 == pytest.approx(fdtri(1, df, CONFIDENCE_LEVEL), rel=1e-10)

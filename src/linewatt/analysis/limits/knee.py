@@ -17,9 +17,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import linear_regression
 
-from linewatt.analysis.statistics.stats import Estimate, t_quantile
+from linewatt.analysis.statistics.stats import CONFIDENCE_LEVEL, Estimate, t_quantile
 
-LEVEL = 0.95
 FEWEST_POINTS = 4
 FEWEST_WITH_INTERCEPT = 5
 BENDS = 0.5
@@ -171,7 +170,7 @@ def _better(straight: float, broken: float, count: int) -> bool:
 
 def _f_quantile(df: int) -> float:
     """The quantile of F with 2 and ``df`` degrees of freedom, whose survival is (1 + 2 F / df)^(-df / 2)."""
-    return df / 2 * (math.pow(1 - LEVEL, -2 / df) - 1)
+    return df / 2 * (math.pow(1 - CONFIDENCE_LEVEL, -2 / df) - 1)
 
 
 def widened(bend: Knee, means: Mapping[int, Estimate]) -> Knee:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from linewatt.analysis.statistics.stats import CONFIDENCE_LEVEL
 from linewatt.analysis.statistics.student import critical_t, two_sided_p
 from linewatt.missing import Missing
 
@@ -17,8 +18,6 @@ MIN_RUNS = 3
 """Runs on each side below which two are not compared: the spread of two runs is hardly known."""
 MIN_DF = 4
 """Degrees of freedom of the error below which no effect is tested; three runs on each side have as many."""
-LEVEL = 0.95
-"""of confidence intervals, each on its own"""
 ALPHA = 0.05
 
 
@@ -43,8 +42,8 @@ class Contrast:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The two-sided CI (Student t) at LEVEL."""
-        reach = critical_t(1 - LEVEL, self.df) * self.se
+        """The two-sided CI (Student t) at :data:`CONFIDENCE_LEVEL`."""
+        reach = critical_t(1 - CONFIDENCE_LEVEL, self.df) * self.se
         low, high = self.value - reach, self.value + reach
         if self.beyond_drift is None:
             return low, high

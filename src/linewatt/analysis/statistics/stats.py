@@ -38,7 +38,7 @@ Quantity = Literal["signed", "positive", "ratio"]
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A two-sided confidence interval of a mean, in its unit. ``level`` is 0..1.
+    """A two-sided confidence interval of a mean, at :data:`CONFIDENCE_LEVEL`, in its unit.
 
     ``student-t`` is symmetrical; ``student-t-skewed`` reaches further on the side of the runs' tail.
     ``bca-bootstrap`` is bias-corrected and accelerated (B. Efron, JASA 82 (1987) 171–185) and follows the
@@ -49,7 +49,6 @@ class Interval:
     low: float
     high: float
     method: Method
-    level: float = CONFIDENCE_LEVEL
 
     @property
     def half_width(self) -> float:
