@@ -84,21 +84,12 @@ def _squared_t(runs: Floats, dealt: Floats) -> Floats:
     """What orders deals as Welch's t² does, a row a deal; infinite for sides without spread that differ."""
     import numpy as np
 
-    others = dealt[0].sum()
-    bases = len(runs) - others
-    total = runs.sum(axis=0)
-    other_sum = dealt @ runs
-    if others == bases:  # all runs together stay what they are, so t grows with the gap alone
-        other_sum -= total / 2
+    if 2 * dealt[0].sum() == len(runs):  # all runs together stay what they are: t grows with the gap alone
+        other_sum: Floats = dealt @ runs
+        other_sum -= runs.sum(axis=0) / 2
         other_sum *= other_sum
         return other_sum
-    squares = runs * runs
-    all_squares, other_squares = squares.sum(axis=0), dealt @ squares
-    base_sum = total - other_sum
-    gap = other_sum / others - base_sum / bases
-    other_spread = (other_squares - other_sum * other_sum / others) / (others - 1) / others
-    base_spread = (all_squares - other_squares - base_sum * base_sum / bases) / (bases - 1) / bases
-    spread = other_spread + base_spread
+    gap, spread = _gap_and_spread(runs, dealt)
     with np.errstate(divide="ignore", invalid="ignore"):
         squared: Floats = np.where(
             spread > _TIE**1.5, gap * gap / spread, np.where(np.abs(gap) > _TIE, np.inf, 0.0)
@@ -195,12 +186,13 @@ def _cached_strata_deals(numbers: Sequence[tuple[int, int]], seed: int) -> tuple
 
 
 def _gap_and_spread(runs: Floats, dealt: Floats) -> tuple[Floats, Floats]:
-    """Of each deal the difference of both means and its squared standard error."""
+    """Of each deal, a row, the difference of both means and its squared standard error; of each column of
+    ``runs`` that has several."""
     others = dealt[0].sum()
     bases = len(runs) - others
     squares = runs * runs
     other_sum, other_squares = dealt @ runs, dealt @ squares
-    base_sum, base_squares = runs.sum() - other_sum, squares.sum() - other_squares
+    base_sum, base_squares = runs.sum(axis=0) - other_sum, squares.sum(axis=0) - other_squares
     spread = (other_squares - other_sum**2 / others) / (others - 1) / others
     spread = spread + (base_squares - base_sum**2 / bases) / (bases - 1) / bases
     return other_sum / others - base_sum / bases, spread
