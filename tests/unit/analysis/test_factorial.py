@@ -52,7 +52,7 @@ def test_a_published_replicated_factorial_comes_out() -> None:
     assert [one.value / 2 for one in mains] == pytest.approx([0.16667, 5.66667, 3.41667], abs=1e-5)
     assert [one.p for one in mains] == pytest.approx([0.8837, 0.0001, 0.0077], abs=0.0001)
     assert model.sd**2 == pytest.approx(30.17, abs=0.005)
-    assert (model.df, model.pure) == (16, True)
+    assert model.df == 16
     joints = {one.factors: one for one in model.joint()}
     # from both low to both high, an interaction of coefficient b departs by 4 b
     assert joints[0, 2].departure.value / 4 == pytest.approx(-4.41667, abs=1e-5)
@@ -86,7 +86,7 @@ def test_interactions_that_are_mixed_up_with_nothing_are_in_the_model_of_a_fract
 def test_without_repeats_the_error_is_what_the_model_leaves_over() -> None:
     cells = list(product((0, 1), repeat=3))
     model = fitted({cell: (10 + 2 * cell[0] + (1 if sum(cell) % 2 else -1),) for cell in cells})
-    assert (model.pure, model.df) == (False, 4)
+    assert model.df == 4
     assert model.joint() == []
     assert model.main(0, 1).value == pytest.approx(2)
     assert model.sd == pytest.approx(math.sqrt(8 / 4))

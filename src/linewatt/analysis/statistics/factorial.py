@@ -46,7 +46,7 @@ class Joint:
 
 @dataclass(frozen=True)
 class Model:
-    """A fitted model. ``pure`` says whether the error is that of repeated runs."""
+    """A fitted model."""
 
     blocks: Mapping[Block, slice]
     counts: Sequence[int]
@@ -56,7 +56,6 @@ class Model:
     runs: Mapping[Cell, int]
     sd: float
     df: int
-    pure: bool
 
     def main(self, factor: int, level: int) -> Contrast:
         """A level against the base of its factor, in the mean over all else."""
@@ -205,8 +204,7 @@ def _solve(
     observed = np.array(list(means.values()))
     coefficients = inverse @ (matrix.T @ (observed * sizes))
     repeated = int(sizes.sum()) - len(runs)
-    pure = repeated >= MIN_DF
-    if pure:
+    if repeated >= MIN_DF:
         squares = math.fsum((value - means[cell]) ** 2 for cell in runs for value in runs[cell])
         df = repeated
     else:
@@ -224,7 +222,6 @@ def _solve(
         runs={cell: len(values) for cell, values in runs.items()},
         sd=math.sqrt(squares / df),
         df=df,
-        pure=pure,
     )
 
 
