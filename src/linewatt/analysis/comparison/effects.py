@@ -19,6 +19,7 @@ from linewatt.analysis.statistics.contrasts import MIN_RUNS, Contrast, welch
 from linewatt.analysis.statistics.factorial import fit
 from linewatt.missing import Missing
 from linewatt.model import Case, Provenance, Trial
+from linewatt.units import first_of
 
 ONE_AT_A_TIME = "one-at-a-time"
 NO_VALUE = "no run has a value"
@@ -277,11 +278,8 @@ def best_doubts(base: Setting, best: Best, *, named: bool = True) -> Iterator[st
     if best.not_told and not named:
         yield f"{len(best.not_told)} not told from it"
     elif best.not_told:
-        first = ", ".join(
-            _named(setting, base, best.setting or base) for setting in best.not_told[:MOST_NAMED]
-        )
-        more = len(best.not_told) - MOST_NAMED
-        yield f"not told from {first}{f' and {more} more' if more > 0 else ''}"
+        names = [_named(setting, base, best.setting or base) for setting in best.not_told]
+        yield f"not told from {first_of(names, MOST_NAMED, between=', ')}"
     if best.not_run is not None:
         yield f"never run: {_pairs(best.not_run, base)} together"
 

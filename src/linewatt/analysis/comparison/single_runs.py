@@ -15,6 +15,7 @@ from linewatt.analysis.comparison.side import Obstacle, Quantity, RunKind, Side
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.power.totals import SCOPE_WORDS, least_sure
 from linewatt.errors import InvalidInput
+from linewatt.units import first_of
 
 _MOST_NAMED = 4
 
@@ -137,6 +138,4 @@ def _of_run(side: Side) -> Iterator[str]:
 
 def first_names(names: Sequence[str]) -> str:
     """The first few, and how many more there are."""
-    shown = list(dict.fromkeys(names))
-    more = len(shown) - _MOST_NAMED
-    return ", ".join(shown[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return first_of(list(dict.fromkeys(names)), _MOST_NAMED, between=", ")

@@ -12,7 +12,7 @@ from linewatt.analysis.limits.paths import line_words, rate_words
 from linewatt.analysis.limits.ranking import Ranked
 from linewatt.findings import FULL_RATIO
 from linewatt.model import CpuShares, OtherProcess
-from linewatt.units import format_percent, format_rate
+from linewatt.units import first_of, format_percent, format_rate
 
 STEAL_TOLD = 0.02
 WAIT_TOLD = 0.05
@@ -168,8 +168,7 @@ def process_names(processes: Iterable[OtherProcess], cores: float) -> str:
     named = [name for name in sorted(used, key=lambda name: -used[name]) if used[name] >= NAMED * cores]
     if not named:
         return ""
-    more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
-    shown = f"{', '.join(named[:MOST_NAMED])}{more}"
+    shown = first_of(named, MOST_NAMED, between=", ")
     return shown if sum(used.values()) >= EXPLAINED * cores else f"at least {shown}"
 
 
