@@ -139,7 +139,7 @@ def alike_runs(base_runs: CaseRuns, other_runs: CaseRuns) -> bool:
 def _offloads(ends: Ends) -> list[Obstacle]:
     """The mode of the data interfaces at both ends, as facts have it or as the trial's settings read."""
     differing = []
-    for role, (base_host, other_host) in _of_roles(ends):
+    for role, (base_host, other_host) in hosts_by_role(ends):
         base_features = _features(ends.base, base_host, ends.own)
         other_features = _features(ends.other, other_host, ends.theirs)
         feature_names = [name for name in OFFLOADS if ends.by not in (name, SHORT.get(name))]
@@ -150,7 +150,7 @@ def _offloads(ends: Ends) -> list[Obstacle]:
     return differing
 
 
-def _of_roles(ends: Ends) -> Iterator[tuple[Role, tuple[str, str]]]:
+def hosts_by_role(ends: Ends) -> Iterator[tuple[Role, tuple[str, str]]]:
     """Hosts of both sides that stand for each other, role by role."""
     return ((role, hosts) for role in _ROLES for hosts in ends.hosts(role))
 
@@ -198,7 +198,7 @@ def _load(ends: Ends) -> list[Obstacle]:
     """Streams in one thread or in several are different loads; so are options that no case names."""
     thread_obstacles, load = [], load_of(ends.case.load)
     streams = max(ends.case.streams, ends.other_case.streams)
-    for role, (base_host, other_host) in _of_roles(ends):
+    for role, (base_host, other_host) in hosts_by_role(ends):
         threads = [threaded(ends.base, [base_host], load), threaded(ends.other, [other_host], load)]
         if streams > 1 and None not in threads and threads[0] != threads[1]:
             words = f"{streams} streams of {load.name} at the {ends.words(role, (base_host, other_host))}: "
@@ -275,7 +275,7 @@ def _payload(ends: Ends) -> list[Obstacle]:
 def _accounting(ends: Ends) -> list[Obstacle]:
     """CPU time charged by the tick and exact CPU time are two quantities."""
     differing = []
-    for role, hosts in _of_roles(ends):
+    for role, hosts in hosts_by_role(ends):
         words = accounting_differs(ends.sides, hosts)
         if words and (hosts[0], role) in ends.case.ends:
             of, response = ends.words(role, hosts), EFFICIENCY_OF[role]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from linewatt.analysis.comparison.case_runs import CaseRuns
-from linewatt.analysis.comparison.comparable import EFFICIENCY_OF, Ends, load_version
+from linewatt.analysis.comparison.comparable import EFFICIENCY_OF, Ends, hosts_by_role, load_version
 from linewatt.analysis.comparison.differences import is_expected
 from linewatt.analysis.comparison.matching import Side
 from linewatt.analysis.limits.sockets import CONGESTION, SOCKET_LIMITS
@@ -20,8 +20,6 @@ from linewatt.core.feature import feature_functions
 from linewatt.hosts.facts import core_is
 from linewatt.loads import DEFAULT_LOAD, LOADS
 from linewatt.model import Role
-
-_ROLES: tuple[Role, Role] = ("sender", "receiver")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +37,10 @@ class Beside:
 def besides(ends: Ends) -> list[Beside]:
     """All of it; what is not on record on a side is no difference."""
     differing_facts = list(_time(ends))
-    for role in _ROLES:
-        for hosts in ends.hosts(role):
-            differing_facts += _of_end(ends, role, hosts)
-            for differences_of in feature_functions("differences"):
-                differing_facts += differences_of(ends, role, hosts)
+    for role, hosts in hosts_by_role(ends):
+        differing_facts += _of_end(ends, role, hosts)
+        for differences_of in feature_functions("differences"):
+            differing_facts += differences_of(ends, role, hosts)
     return differing_facts
 
 
