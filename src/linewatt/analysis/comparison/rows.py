@@ -246,15 +246,12 @@ def _beyond_drift(
 
 def _overall_row(group: Sequence[Draft], verdict: Verdict) -> Row:
     """Means are those of the pairs' means; they have no spread that says anything."""
-    base_mean, other_mean = (_mean_of_means(group[0].response, runs) for runs in _sides(group))
+    sides = [draft.base for draft in group], [draft.other for draft in group]
+    base_mean, other_mean = (_mean_of_means(group[0].response, runs) for runs in sides)
     differences = [difference for draft in group for difference in draft.besides]
     verdict = replace(verdict, details=verdict.details + also_different(differences))
     short = tuple(dict.fromkeys(difference.short for difference in differences))
     return replace(_row(group[0], verdict), base=base_mean, other=other_mean, pairs=len(group), besides=short)
-
-
-def _sides(group: Sequence[Draft]) -> tuple[list[Sequence[float]], list[Sequence[float]]]:
-    return [draft.base for draft in group], [draft.other for draft in group]
 
 
 def _mean_of_means(response: Response, runs: Sequence[Sequence[float]]) -> Estimate | None:

@@ -159,10 +159,8 @@ def _testable(contrasts: Sequence[Contrast | Missing]) -> list[Contrast]:
 
 def least_factor(response: Response, matters: float | None = None) -> float:
     """What a change must be beyond: as asked, or the usual of its kind."""
-    return _usual(response) if matters is None else matters
-
-
-def _usual(response: Response) -> float:
+    if matters is not None:
+        return matters
     return 1.0 if response.counted else MATTERS_RATIO if response.relative else MATTERS_LOSS
 
 
@@ -192,7 +190,7 @@ class _Judge:
     @property
     def widest(self) -> float:
         """How far the CI of no change may reach: nobody asks for more than a large factor says."""
-        return max(self.limit, WIDEST * _usual(self.response))
+        return max(self.limit, WIDEST * least_factor(self.response))
 
     def __call__(self, change: Change) -> Verdict:
         beyond = abs(change.value) > self.limit
