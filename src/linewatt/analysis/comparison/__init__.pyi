@@ -27,7 +27,7 @@ from .differences import HIDDEN as HIDDEN
 from .differences import IDENTITY as IDENTITY
 from .differences import LOGIN as LOGIN
 from .differences import Difference as Difference
-from .differences import differences_of_hosts as differences_of_hosts
+from .differences import differences_of_sides as differences_of_sides
 from .differences import digest_of_side as digest_of_side
 from .differences import is_secret as is_secret
 from .differences import leaves_of as leaves_of

@@ -12,7 +12,7 @@ from linewatt.analysis.cases.summary import FlagCount, count_flags
 from linewatt.analysis.comparison.case_runs import CaseRuns, Measured
 from linewatt.analysis.comparison.comparable import Ends, obstacles
 from linewatt.analysis.comparison.confounders import Beside, besides, measured_first
-from linewatt.analysis.comparison.differences import Difference, differences
+from linewatt.analysis.comparison.differences import Difference, differences_of_sides
 from linewatt.analysis.comparison.matching import LeftOver, Match, Matching
 from linewatt.analysis.comparison.rows import (
     METRICS_OF_ROWS,
@@ -107,7 +107,7 @@ def compare_sides(base: Side, other_side: Side, matching: Matching, options: Opt
         rows=rows,
         overall=overall,
         left_over=matching.left_over,
-        differences=differences(base, other_side, matching.matches, options.by, matching.hosts)
+        differences=differences_of_sides(base, other_side, matching.matches, options.by, matching.hosts)
         if base.single_run is None
         else task_differences(base, other_side, matching.matches),
         words=matching.words,

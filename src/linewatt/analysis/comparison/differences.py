@@ -100,11 +100,11 @@ class Difference:
         return NOT_SET if self.fact.startswith(("campaign.", "host.", SETTING)) else NOT_ON_RECORD
 
 
-def differences(
+def differences_of_sides(
     base: Side,
     other_side: Side,
     matches: Sequence[Match],
-    by: str | None,
+    by: str | None = None,
     compared: tuple[str, str] | None = None,
 ) -> tuple[Difference, ...]:
     """What differs on the hosts of matched cases while they ran, and in how the campaigns ran; what matters
@@ -118,19 +118,7 @@ def differences(
         runs = _runs(base, match.base), _runs(other_side, match.other)
         for difference in _of_hosts(base, other_side, match.hosts, runs, by, compared):
             by_place.setdefault((difference.where, difference.fact), difference)
-    return _in_order([*by_place.values(), *_of_campaigns(base, other_side, by)])
-
-
-def differences_of_hosts(
-    base: Side,
-    other_side: Side,
-    pairs: Sequence[tuple[str, str]],
-    runs: tuple[CaseRuns | None, CaseRuns | None] = (None, None),
-) -> tuple[Difference, ...]:
-    """The same for ``pairs`` of hosts of which one stands for the other, in the ``runs`` of one case."""
-    return _in_order(
-        [*_of_hosts(base, other_side, pairs, runs, None, None), *_of_campaigns(base, other_side, None)]
-    )
+    return tuple(sorted([*by_place.values(), *_of_campaigns(base, other_side, by)], key=_order))
 
 
 def _runs(side: Side, case: object) -> CaseRuns | None:
@@ -190,10 +178,6 @@ def _of_campaigns(base: Side, other_side: Side, by: str | None) -> Iterator[Diff
         is_nested = fact.count(".") > 1
         if base_text != other_text and (None not in (base_text, other_text) or (is_in_both and is_nested)):
             yield Difference("campaign", fact, base_text, other_text, rank_of(fact), is_expected(fact, by))
-
-
-def _in_order(unsorted: Iterable[Difference]) -> tuple[Difference, ...]:
-    return tuple(sorted(unsorted, key=_order))
 
 
 def _order(difference: Difference) -> tuple[bool, int, str]:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from linewatt.analysis.comparison.case_runs import Measured
-from linewatt.analysis.comparison.differences import Difference, differences, rank_of
+from linewatt.analysis.comparison.differences import Difference, differences_of_sides, rank_of
 from linewatt.analysis.comparison.matching import Match, Matching
 from linewatt.analysis.comparison.side import Obstacle, Quantity, RunKind, Side
 from linewatt.analysis.metrics.metric import Response
@@ -86,7 +86,7 @@ def task_differences(base: Side, other: Side, matches: Sequence[Match]) -> tuple
         Difference("campaign", fact, base_text, other_text, rank_of(fact))
         for fact, base_text, other_text in base.single_runs[0].kind.asked_otherwise((base, other))
     ]
-    facts_and_task = [*differences(base, other, matches, None), *asked_differences]
+    facts_and_task = [*differences_of_sides(base, other, matches), *asked_differences]
     return tuple(
         sorted(facts_and_task, key=lambda difference: (difference.rank is None, difference.rank or 0))
     )
@@ -112,7 +112,7 @@ def run_remarks(sides: tuple[Side, Side], allowed: Sequence[Obstacle]) -> tuple[
         of_repeats = (
             difference
             for repeat in side.repeats
-            for difference in differences(side, repeat, [Match(task, task)], None)
+            for difference in differences_of_sides(side, repeat, [Match(task, task)])
         )
         facts = dict.fromkeys(
             f"{difference.where}: {difference.fact}"

@@ -24,7 +24,7 @@ from linewatt.analysis.comparison import (
     Surroundings,
     Task,
     Verdict,
-    differences_of_hosts,
+    differences_of_sides,
     least_factor,
     response_amount,
     verdicts_of_family,
@@ -229,7 +229,7 @@ def _change(
 
 def _differences(before: Point, after: Point, with_surroundings: Surroundings) -> tuple[Difference, ...]:
     sides = with_surroundings(before.side), with_surroundings(after.side)
-    return differences_of_hosts(*sides, Match(before.case, after.case).hosts, (before.runs, after.runs))
+    return differences_of_sides(*sides, [Match(before.case, after.case)])
 
 
 def _labels(points: Sequence[Point], what_matters: Surroundings) -> list[Label]:
