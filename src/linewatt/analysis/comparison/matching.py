@@ -7,7 +7,7 @@ What finds no partner is left over, with the reason; nothing is dropped.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from linewatt.analysis.comparison.side import Side as Side
@@ -30,8 +30,10 @@ PARAMETERS = {
     "zerocopy": "zerocopy",
 }
 """what users call a parameter of a case → its name in :attr:`Case.parameters`"""
-_LOAD = ("streams", "rate", "zerocopy", "level")
-"""parameters that make two cases of otherwise equal ones incomparable, rather than just other cases"""
+_USERS = "users"
+_LOAD = ("streams", "rate", "zerocopy", "level", _USERS)
+"""parameters that make two cases of otherwise equal ones incomparable, rather than just other cases; of cases
+of users the last is what these do"""
 _KEYS = 3
 """of users, that are named where they differ; of more how many"""
 
@@ -259,40 +261,28 @@ def _unlike(
     for what in _LOAD:
         groups: dict[tuple[Any, ...], tuple[list[Case], list[Case]]] = {}
         for left_over in leftovers:
-            if id(left_over.case) in taken:
+            case = left_over.case
+            if id(case) in taken or (what == _USERS and not case.of_users):
                 continue
-            plain = [item for item in identity(left_over.case, by)[:-1] if item[0] != PARAMETERS[what]]
-            key = (*plain, identity(left_over.case, by)[-1], () if free else left_over.case.ways)
-            groups.setdefault(key, ([], []))[names.index(left_over.side)].append(left_over.case)
+            *parameters, factors = identity(case, by)
+            plain = [item for item in parameters if item[0] != PARAMETERS.get(what, what)]
+            key = (*plain, factors, () if free else case.ways)
+            groups.setdefault(key, ([], []))[names.index(left_over.side)].append(case)
         for bases, others in groups.values():
             if len(bases) == len(others) == 1:
                 taken |= {id(bases[0]), id(others[0])}
-                values = (_shown(bases[0], what), _shown(others[0], what))
-                words = (
-                    f"{what} {values[0]} in {names[0]}, {values[1]} in {names[1]}; --by {what} compares them"
+                unlike_cases.append(
+                    Unlike(Match(bases[0], others[0]), _unlike_words(bases[0], others[0], what, names))
                 )
-                unlike_cases.append(Unlike(Match(bases[0], others[0]), words))
-    return (
-        *unlike_cases,
-        *_other_users(
-            [left_over for left_over in leftovers if id(left_over.case) not in taken], names, by, free=free
-        ),
-    )
+    return tuple(unlike_cases)
 
 
-def _other_users(
-    leftovers: Sequence[LeftOver], names: tuple[str, str], by: str | None, *, free: bool
-) -> Iterator[Unlike]:
-    """Left-over cases of users that are one another's only partner but for what their users do."""
-    groups: dict[tuple[Any, ...], tuple[list[Case], list[Case]]] = {}
-    for left_over in leftovers:
-        if left_over.case.of_users:
-            alike = identity(replace(left_over.case, users=()), by)
-            key = (alike, () if free else left_over.case.ways)
-            groups.setdefault(key, ([], []))[names.index(left_over.side)].append(left_over.case)
-    for bases, others in groups.values():
-        if len(bases) == len(others) == 1:
-            yield Unlike(Match(bases[0], others[0]), _users_words(bases[0], others[0], names))
+def _unlike_words(base: Case, other_case: Case, what: str, names: tuple[str, str]) -> str:
+    """``rate 1 Gbps in A, unlimited in B; --by rate compares them``."""
+    if what == _USERS:
+        return _users_words(base, other_case, names)
+    values = (_shown(base, what), _shown(other_case, what))
+    return f"{what} {values[0]} in {names[0]}, {values[1]} in {names[1]}; --by {what} compares them"
 
 
 def _users_words(base: Case, other_case: Case, names: tuple[str, str]) -> str:
