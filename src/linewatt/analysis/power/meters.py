@@ -233,7 +233,7 @@ def fit_step(
     noise = math.hypot(noise, 0.02 * reached_w)
     read_every_s = interval_s([time_s for time_s, _ in readings])
     response = [(time_s - step_at_s, value - level_w) for time_s, value in after]
-    errors = _misfits(response, read_every_s, noise)
+    errors: list[float] = _misfits(response, read_every_s, noise).tolist()
     smallest_error = min(errors)
     scale = max(1.0, smallest_error / len(response))  # power that no model explains is noise to all of them
     return Step(
@@ -351,7 +351,7 @@ def _course_errors(course: _Course, loads: Sequence[Load]) -> Any:
     middle, rises_w = (low + high) / 2, course.values_w - course.level_w
     squares = middle.swapaxes(1, 2) @ middle + 1e-6 * np.eye(len(loads))
     heights_w = np.linalg.solve(squares, middle.swapaxes(1, 2) @ rises_w[:, None])
-    errors = _beyond(course, rises_w, (low @ heights_w)[..., 0], (high @ heights_w)[..., 0])
+    errors = _beyond(course.noise_w, rises_w, (low @ heights_w)[..., 0], (high @ heights_w)[..., 0])
     are_shown = middle.max(axis=1) > HALF_SHOWN
     unsure_w = MIN_STEPS_OF_METER * course.noise_w
     fall_short = partial(_fall_short, heights_w[..., 0], are_shown, loads, unsure_w)
@@ -361,12 +361,12 @@ def _course_errors(course: _Course, loads: Sequence[Load]) -> Any:
     return errors
 
 
-def _beyond(course: _Course, rises_w: Any, some_w: Any, others_w: Any) -> Any:
+def _beyond(noise_w: float, rises_w: Any, some_w: Any, others_w: Any) -> Any:
     """The squared errors beyond what not knowing a sample's time to the interval of readings explains."""
     import numpy as np
 
     beyond_w = np.maximum(np.minimum(some_w, others_w) - rises_w, rises_w - np.maximum(some_w, others_w))
-    return ((np.maximum(beyond_w, 0.0) / course.noise_w) ** 2).sum(axis=-1)
+    return ((np.maximum(beyond_w, 0.0) / noise_w) ** 2).sum(axis=-1)
 
 
 def fit_peak(
@@ -407,7 +407,7 @@ def _peak_error(course: _Course, loads: Sequence[Load], hold_s: float) -> float:
                 height_w = float(np.median(rises_w[during]))
                 highest_w = np.where(is_shown, np.maximum(highest_w, height_w), highest_w)
         shown_w.append(highest_w)
-    return float(_beyond(course, rises_w, *shown_w))
+    return float(_beyond(course.noise_w, rises_w, *shown_w))
 
 
 def _pulses(times_s: Any, loads: Sequence[Load]) -> Any:
@@ -458,9 +458,8 @@ def _thinned(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return [*head, *tail[::stride]]
 
 
-def _misfits(rises: Points, read_every_s: float, noise_w: float) -> list[float]:
-    """Of each model the squared errors beyond what not knowing a sample's time to the interval of readings
-    explains."""
+def _misfits(rises: Points, read_every_s: float, noise_w: float) -> Any:
+    """Of each model the squared errors over one step, in units of the noise."""
     import numpy as np
 
     after_s, rises_w = np.array(rises).T
@@ -468,10 +467,7 @@ def _misfits(rises: Points, read_every_s: float, noise_w: float) -> list[float]:
     middle = (low + high) / 2
     weights = (middle * middle).sum(axis=1)
     heights_w = middle @ rises_w / np.where(weights > 0, weights, 1.0)  # 0 where nothing shows
-    ends_w = low * heights_w[:, None], high * heights_w[:, None]
-    beyond_w = np.maximum(np.minimum(*ends_w) - rises_w, rises_w - np.maximum(*ends_w))
-    errors: list[float] = ((np.maximum(beyond_w, 0.0) / noise_w) ** 2).sum(axis=1).tolist()
-    return errors
+    return _beyond(noise_w, rises_w, low * heights_w[:, None], high * heights_w[:, None])
 
 
 def _noise_w(points: Points) -> float:
