@@ -102,9 +102,9 @@ def _end(case: Case, role: Role, trials: Sequence[Trial], idle: Sequence[Idle]) 
         fit = blank.withheld("; ".join(left_out) or "it has no trials")
         return EndEnergy(case, role, fit, has_meter=any(_has_meter(trial.end(role)) for trial in trials))
     total = readings[0].total
-    windows = _IdleWindows.of(idle, case.host(role), total)
-    drift = drift_of(windows.means_w)
-    fit = _fit(readings) if drift is None else _fit_without(drift, readings, windows.bound_w)
+    means_w, bound_w = _idle_windows(idle, case.host(role), total)
+    drift = drift_of(means_w)
+    fit = _fit(readings) if drift is None else _fit_without(drift, readings, bound_w)
     return EndEnergy(
         case,
         role,
@@ -148,11 +148,7 @@ def _reading(trial: Trial, role: Role, first_total: totals.Total | None) -> _Rea
     if isinstance(traffic, Missing):
         return traffic
     bits, packets = traffic
-    power_results = [
-        power_result
-        for power_result in end.power
-        if power_result.source == total.source and power_result.channel in total.channels
-    ]
+    power_results = total.channels_of(end.power)
     middle_s = (trial.window.start_s + trial.window.end_s) / 2
     row = Row(
         bits, packets, total.power_w, f"trial {trial.number}", sum(map(_bound_w, power_results)), middle_s
@@ -197,33 +193,20 @@ def _without_gain_w(bound_w: float, power_w: float, tolerance_ratio: float | Non
     return math.sqrt(max(0.0, bound_w**2 - ((tolerance_ratio or 0.0) * power_w) ** 2))
 
 
-@dataclass(frozen=True, slots=True)
-class _IdleWindows:
+def _idle_windows(
+    windows: Iterable[Idle], host: str, total: totals.Total
+) -> tuple[list[tuple[float, float]], float]:
     """Idle windows of one host as its total counts them: (middle, W) of each, and what their meter leaves
     open, but for its gain."""
-
-    means_w: list[tuple[float, float]]
-    bound_w: float
-
-    @classmethod
-    def of(cls, windows: Iterable[Idle], host: str, reference_total: totals.Total) -> _IdleWindows:
-        means: list[tuple[float, float]] = []
-        bounds: list[float] = []
-        for window in windows:
-            power = window.hosts.get(host, IdleHost()).power
-            power_results = [
-                power_result
-                for power_result in power
-                if power_result.source == reference_total.source
-                and power_result.channel in reference_total.channels
-            ]
-            watts = [
-                power_result.power_w for power_result in power_results if power_result.power_w is not None
-            ]
-            if len(watts) == len(reference_total.channels):
-                means.append(((window.window.start_s + window.window.end_s) / 2, math.fsum(watts)))
-                bounds.append(math.fsum(map(_bound_w, power_results)))
-        return cls(means, max(bounds, default=0.0))
+    means_w: list[tuple[float, float]] = []
+    bounds_w: list[float] = []
+    for window in windows:
+        power_results = total.channels_of(window.hosts.get(host, IdleHost()).power)
+        watts = [power_result.power_w for power_result in power_results if power_result.power_w is not None]
+        if len(watts) == len(total.channels):
+            means_w.append(((window.window.start_s + window.window.end_s) / 2, math.fsum(watts)))
+            bounds_w.append(math.fsum(map(_bound_w, power_results)))
+    return means_w, max(bounds_w, default=0.0)
 
 
 def _fit(readings: Sequence[_Reading]) -> EnergyFit:

@@ -92,6 +92,12 @@ class Total:
     idle_apart_w: float = 0.0
     """by how much two of its idle windows may differ, 95 %, that are of totals of energy"""
 
+    def channels_of(self, power: Sequence[PowerResult]) -> list[PowerResult]:
+        """Those among the channels of an end, or of an idle window, that it is made of."""
+        return [
+            result for result in power if result.source == self.source and result.channel in self.channels
+        ]
+
     @property
     def above_idle_w(self) -> float | None:
         """What the load added, 0 or less where it drew no more; None where idle is not known, or not one."""
@@ -137,10 +143,11 @@ def power_of_system_as_read(power: Sequence[PowerResult]) -> Total | None:
     corrected = power_of_system(power)
     if not isinstance(corrected, Total):
         return None
-    of_source = [result for result in power if result.source == corrected.source]
-    if not any(result.is_corrected and result.channel in corrected.channels for result in of_source):
+    if not any(result.is_corrected for result in corrected.channels_of(power)):
         return None
-    uncorrected = power_of_system_now([result for result in of_source if not result.is_corrected])
+    uncorrected = power_of_system_now(
+        [result for result in power if result.source == corrected.source and not result.is_corrected]
+    )
     return uncorrected if isinstance(uncorrected, Total) else None
 
 
