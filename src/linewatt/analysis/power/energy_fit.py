@@ -284,7 +284,7 @@ def _curved(fit: EnergyFit, design: Design) -> EnergyFit:
         return fit
     figure = base
     for curve in (curves[0], clearest):
-        figure = _as_wide(figure, _extended_figure(BASE_POWER, curve))
+        figure = as_wide(figure, _extended_figure(BASE_POWER, curve))
     fit = replace(fit, figures={**fit.figures, BASE_POWER.key: figure}, line_base=base)
     if not is_clear or _largest_bend(design)[1] > BEND_RATIO:
         return fit
@@ -314,7 +314,7 @@ def _drifting(fit: EnergyFit, design: Design) -> EnergyFit:
     extension = design.extended(design.times)
     if extension is None:
         return fit.withheld("trials ran in the order of their traffic: a drift cannot be told from it")
-    figures = {kind.key: _as_wide(fit.figures[kind.key], _extended_figure(kind, extension)) for kind in KINDS}
+    figures = {kind.key: as_wide(fit.figures[kind.key], _extended_figure(kind, extension)) for kind in KINDS}
     return replace(fit, figures=figures)
 
 
@@ -365,14 +365,14 @@ def _odd_row(fit: EnergyFit, design: Design, step_w: float | None) -> EnergyFit:
     row = design.rows[odd_index]
     other_rows = [other_row for number, other_row in enumerate(design.rows) if number != odd_index]
     fit_without = fit_energy(other_rows, step_w, odd=False)
-    figures = {kind.key: _as_wide(fit.figures[kind.key], fit_without.figures[kind.key]) for kind in KINDS}
+    figures = {kind.key: as_wide(fit.figures[kind.key], fit_without.figures[kind.key]) for kind in KINDS}
     return replace(fit, figures=figures).warned(
         f"{row.name}: {row.power_w:g} W is {abs(design.rest_w[odd_index]):.3g} W off the fit: cut off or "
         f"mistyped? Without it: {_told(fit_without)}"
     )
 
 
-def _as_wide(figure: Figure, enclosed: Figure) -> Figure:
+def as_wide(figure: Figure, enclosed: Figure) -> Figure:
     """A figure whose interval has that of another in it."""
     if figure.low is None or figure.high is None or enclosed.low is None or enclosed.high is None:
         return figure

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from linewatt.analysis.cases.flows import with_flows
 from linewatt.analysis.power import totals
 from linewatt.analysis.power.energy_design import Row
-from linewatt.analysis.power.energy_fit import BASE_POWER, KINDS, EnergyFit, Figure, fit_energy
+from linewatt.analysis.power.energy_fit import BASE_POWER, KINDS, EnergyFit, Figure, as_wide, fit_energy
 from linewatt.analysis.power.idle_drift import IdleDrift, drift_of
 from linewatt.missing import Missing
 from linewatt.model import (
@@ -265,12 +265,7 @@ def _no_surer(joint: EnergyFit, alone: EnergyFit) -> EnergyFit:
         if alone_figure.low is None or alone_figure.high is None:
             joint = joint.withheld(f"by the trials without idle: {alone_figure.reason}", kind)
             continue
-        wide = replace(
-            joint_figure,
-            low=min(joint_figure.low, alone_figure.low),
-            high=max(joint_figure.high, alone_figure.high),
-        )
-        joint = replace(joint, figures={**joint.figures, kind.key: wide})
+        joint = replace(joint, figures={**joint.figures, kind.key: as_wide(joint_figure, alone_figure)})
     return joint
 
 
