@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import fmean
 from typing import Any
 
 from linewatt.analysis.cases.flows import with_flows
@@ -30,7 +29,7 @@ from linewatt.analysis.metrics.of_trial import METRICS
 from linewatt.analysis.power.summary import EndPower, end_power
 from linewatt.analysis.statistics.few_runs import Unresolved
 from linewatt.analysis.statistics.modes import Modes
-from linewatt.analysis.statistics.stats import Estimate
+from linewatt.analysis.statistics.stats import Estimate, known_mean
 from linewatt.missing import Missing, NotRecorded, value_or_none
 from linewatt.model import Case, CpuShares, Flag, Role, Trial
 from linewatt.sizes import rank
@@ -185,7 +184,7 @@ def _summarise_case(case: Case, trials: Sequence[Trial], limit: Limit, of_group:
         unresolved=unclear,
         case_flags=own_flags,
         limit=limit,
-        window_s=_window_s(done),
+        window_s=known_mean(None if trial.window is None else trial.window.seconds for trial in done),
         sent_segments=_sent_segments(case, done),
         trials_done=len(done),
         trials_failed=len(failed),
@@ -197,16 +196,9 @@ def _summarise_case(case: Case, trials: Sequence[Trial], limit: Limit, of_group:
     )
 
 
-def _window_s(done: Sequence[Trial]) -> float | None:
-    windows_s = [trial.window.seconds for trial in done if trial.window is not None]
-    return fmean(windows_s) if windows_s else None
-
-
 def _sent_segments(case: Case, done: Sequence[Trial]) -> float | None:
     senders = [] if case.flows else [trial.sender for trial in done if trial.sender is not None]
-    counted = [end.counters.get("nstat.TcpOutSegs") for end in senders]
-    segment_counts = [count for count in counted if count]
-    return fmean(segment_counts) if segment_counts else None
+    return known_mean(end.counters.get("nstat.TcpOutSegs") or None for end in senders)
 
 
 _ROLES: tuple[Role, Role] = ("sender", "receiver")

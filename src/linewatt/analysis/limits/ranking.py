@@ -13,6 +13,7 @@ from linewatt.analysis.limits.cpus import cpu_candidates
 from linewatt.analysis.limits.paths import lost_ratio, path_candidates
 from linewatt.analysis.limits.quotas import quota_candidates
 from linewatt.analysis.limits.retransmits import mean_sent_again, retransmit_candidates
+from linewatt.analysis.statistics.stats import known_mean
 from linewatt.findings import (
     FULL_ALONE_RATIO,
     FULL_RATIO,
@@ -126,15 +127,15 @@ def _merged(trial_candidates: Sequence[Candidate | None], case: Case) -> Ranked:
         sent_again=again,
         port=first.port,
         cgroup=first.cgroup,
-        throttled_s=_mean([candidate.throttled_s for candidate in present]),
-        between_s=_mean([candidate.between_s for candidate in present]),
-        waited_ratio=_mean([candidate.waited_ratio for candidate in present]),
+        throttled_s=known_mean(candidate.throttled_s for candidate in present),
+        between_s=known_mean(candidate.between_s for candidate in present),
+        waited_ratio=known_mean(candidate.waited_ratio for candidate in present),
         load_niced=any(candidate.load_niced for candidate in present),
         two_roles=first.two_roles,
         share=fmean(candidate.share for candidate in present),
         shares=tuple(None if candidate is None else candidate.share for candidate in trial_candidates),
-        capacity=_mean([candidate.capacity for candidate in present]),
-        used=_mean([candidate.used for candidate in present]),
+        capacity=known_mean(candidate.capacity for candidate in present),
+        used=known_mean(candidate.used for candidate in present),
         unit=first.unit,
         source=first.source,
         otherwise=first.otherwise,
@@ -158,15 +159,10 @@ def _mean_shared(shared_cpus: Sequence[SharedCpu]) -> SharedCpu | None:
         cpus=tuple(sorted({cpu for shared in shared_cpus for cpu in shared.cpus})),
         role=shared_cpus[0].role,
         busy_ratio=fmean(shared.busy_ratio for shared in shared_cpus),
-        load_cores=_mean([shared.load_cores for shared in shared_cpus]),
+        load_cores=known_mean(shared.load_cores for shared in shared_cpus),
         other_cores=fmean(shared.other_cores for shared in shared_cpus),
         softirq_cores=fmean(shared.softirq_cores for shared in shared_cpus),
     )
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    numbers = [value for value in values if value is not None]
-    return fmean(numbers) if numbers else None
 
 
 def _capped(ranked: Ranked) -> float:

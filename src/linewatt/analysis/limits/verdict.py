@@ -17,6 +17,7 @@ from linewatt.analysis.limits.candidate import Kind
 from linewatt.analysis.limits.cpus import ROLES, count
 from linewatt.analysis.limits.paths import line_words, lost_ratio
 from linewatt.analysis.limits.ranking import Ranked, rank
+from linewatt.analysis.statistics.stats import known_mean
 from linewatt.findings import EXCEEDED_RATE_RATIO, LIMITING_LOSS_RATIO, REACHED_RATE_RATIO, TIE_RATIO
 from linewatt.model import ENDS, Case, Trial, is_request_response
 from linewatt.units import format_percent, format_rate
@@ -146,7 +147,7 @@ def _named(case: Case, done: Sequence[Trial], ranked: Sequence[Ranked]) -> tuple
     every part does both.
     """
     full = [candidate for candidate in ranked if candidate.kind != "paced" and candidate.holds]
-    lost = _lost(done)
+    lost = known_mean(map(lost_ratio, done))
     if case.is_tcp or case.is_both_ways or (lost is not None and lost < LIMITING_LOSS_RATIO):
         return _nearest(full)
     sending = [candidate for candidate in full if candidate.end == "sender" and candidate.is_cause]
@@ -160,11 +161,6 @@ def _nearest(full: Sequence[Ranked]) -> tuple[Ranked, ...]:
     return tuple(candidate for candidate in pool if best - min(1.0, candidate.share) <= TIE_RATIO)
 
 
-def _lost(done: Sequence[Trial]) -> float | None:
-    lost_ratios = [lost for trial in done if (lost := lost_ratio(trial)) is not None]
-    return fmean(lost_ratios) if lost_ratios else None
-
-
 def _missed(requested: Ranked | None) -> list[str]:
     """That the asked rate did not arrive."""
     if requested is None:
@@ -175,7 +171,7 @@ def _missed(requested: Ranked | None) -> list[str]:
 
 def _loss(case: Case, done: Sequence[Trial], named: Sequence[Ranked], unknown: Sequence[str]) -> list[str]:
     """How much of a UDP load did not arrive, and whether anything explains it."""
-    lost = _lost(done)
+    lost = known_mean(map(lost_ratio, done))
     if case.is_tcp or lost is None or lost < LIMITING_LOSS_RATIO:
         return []
     spared = not any(

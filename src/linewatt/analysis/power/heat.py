@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean
 
 from linewatt.analysis.cases.totals import whole_sum
 from linewatt.analysis.power.machine_conditions import DEGREES, HERTZ, of_limit, throttled
 from linewatt.analysis.power.totals import Total, least_sure, power_of_system
+from linewatt.analysis.statistics.stats import known_mean
 from linewatt.model import EndResult, Provenance, Trial
 
 _NOT_RECORDED = "not recorded"
@@ -69,19 +69,18 @@ def heat_of(ends: Sequence[EndResult]) -> Heat:
         package_limit_w=next((end.package_limit_w for end in ends if end.package_limit_w is not None), None),
         of_limit_ratio=max((part for end in ends if (part := of_limit(end)) is not None), default=None),
         throttled=whole_sum(throttled(end) for end in ends),
-        power_w=fmean(total.power_w for total in systems) if systems else None,
+        power_w=known_mean(total.power_w for total in systems),
         provenance=least_sure(total.provenance for total in systems),
     )
 
 
 def _clock(ends: Sequence[EndResult], name: str) -> float | None:
-    means = [
+    return known_mean(
         thermal_result.mean
         for end in ends
         for thermal_result in end.thermal
         if thermal_result.unit == HERTZ and thermal_result.channel == name
-    ]
-    return fmean(means) if means else None
+    )
 
 
 def is_heat_known(end: EndResult) -> bool:

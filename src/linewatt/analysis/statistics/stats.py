@@ -116,6 +116,12 @@ def estimate(values: Iterable[float | None], quantity: Quantity = "signed") -> E
     return Estimate(mean=mean, sd=sd, n=n, values=present, quantity=quantity)
 
 
+def known_mean(values: Iterable[float | None]) -> float | None:
+    """The mean of those that are known; ``None`` where none is."""
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known else None
+
+
 def student(mean: float, sd: float, n: int) -> Interval:
     """Student's interval of the mean of ``n`` ≥ 2 runs (Biometrika 6 (1908) 1–25)."""
     reach = t_quantile(n - 1) * sd / math.sqrt(n)
