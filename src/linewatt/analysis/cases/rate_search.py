@@ -77,13 +77,13 @@ def _lost_ratio(steps: Sequence[RateStep]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A rate on which the more of its trials agree: ``steps`` are those, ``every`` has the outvoted, too.
+    """A rate on which the more of its trials agree: ``steps`` are those, ``runs`` all, the outvoted too.
 
     Rates are of those that agree; what was lost is of all.
     """
 
     steps: tuple[RateStep, ...]
-    every: tuple[RateStep, ...]
+    runs: tuple[RateStep, ...]
 
     @property
     def load_bps(self) -> float:
@@ -95,15 +95,15 @@ class Bound:
 
     @property
     def packets(self) -> int:
-        return sum(step.packets for step in self.every)
+        return sum(step.packets for step in self.runs)
 
     @property
     def lost_packets(self) -> int:
-        return sum(step.lost_packets for step in self.every)
+        return sum(step.lost_packets for step in self.runs)
 
     @property
     def lost_ratio(self) -> float:
-        return _lost_ratio(self.every)
+        return _lost_ratio(self.runs)
 
     @property
     def waiting_ratio(self) -> float:
@@ -317,9 +317,7 @@ def _lossy(loss_ratio: float, upper: Bound | None, rising: Sequence[RateStep]) -
     return min(above, key=lambda step: step.offered_bps, default=None)
 
 
-def _state(
-    lower: Bound | None, upper: Bound | None, rising: Sequence[RateStep], rule: RateRule
-) -> Literal["found", "above", "below", "open"]:
+def _state(lower: Bound | None, upper: Bound | None, rising: Sequence[RateStep], rule: RateRule) -> GoalState:
     highest_bps = rising[-1].load_bps if rising else 0.0
     if upper is None:
         return "above" if lower is not None and lower.load_bps >= highest_bps else "open"

@@ -102,7 +102,7 @@ def loss_words(goal: Goal, *, brief: bool = False) -> str:
     elif brief:
         sentence = f"{_percent(lower.lost_ratio, goal.loss_ratio)} lost"
     else:
-        over = f" over all {len(lower.every)} trials" if len(lower.every) > len(lower.steps) else ""
+        over = f" over all {len(lower.runs)} trials" if len(lower.runs) > len(lower.steps) else ""
         counted = f"({lower.lost_packets:,} of {lower.packets:,})"
         sentence = f"{_percent(lower.lost_ratio, goal.loss_ratio)} lost{over} {counted}"
     return "; ".join((sentence, *_outvoted(goal, lower)))
@@ -110,15 +110,15 @@ def loss_words(goal: Goal, *, brief: bool = False) -> str:
 
 def _outvoted(goal: Goal, lower: Bound) -> Iterator[str]:
     """What trials say that are fewer than those that agree."""
-    more = sum(step.lost_ratio > goal.loss_ratio for step in lower.every)
-    waited = sum(step.waiting_ratio > 0 and step.lost_ratio <= goal.loss_ratio for step in lower.every)
-    short = len(lower.every) - len(lower.steps) - more - waited
+    more = sum(step.lost_ratio > goal.loss_ratio for step in lower.runs)
+    waited = sum(step.waiting_ratio > 0 and step.lost_ratio <= goal.loss_ratio for step in lower.runs)
+    short = len(lower.runs) - len(lower.steps) - more - waited
     if more:
-        yield f"{more} of {len(lower.every)} lost more than allowed"
+        yield f"{more} of {len(lower.runs)} lost more than allowed"
     if waited:
-        yield f"in {waited} of {len(lower.every)} a queue filled up"
+        yield f"in {waited} of {len(lower.runs)} a queue filled up"
     if short:
-        yield f"{short} of {len(lower.every)} sent less than asked for"
+        yield f"{short} of {len(lower.runs)} sent less than asked for"
 
 
 def bound_words(goal: Goal, search: RateSearch) -> str:
@@ -159,18 +159,18 @@ def _allowed(goal: Goal) -> str:
     lower = goal.lower
     some = goal.loss_ratio and lower is not None and lower.lost_packets
     lost = f"no more than {100 * goal.loss_ratio:.6g} % lost" if some else "no loss"
-    if lower is None or len(lower.steps) == len(lower.every):
+    if lower is None or len(lower.steps) == len(lower.runs):
         return lost
-    return f"{lost} in {len(lower.steps)} of {len(lower.every)} trials"
+    return f"{lost} in {len(lower.steps)} of {len(lower.runs)} trials"
 
 
 def _upper_lost(goal: Goal, upper: Bound) -> str:
     lost = f"{_percent(upper.lost_ratio, goal.loss_ratio)} lost"
     if upper.waiting_ratio:
         lost += f" and {_percent(upper.waiting_ratio)} not arrived when the window ended (a queue filled up)"
-    if len(upper.steps) == len(upper.every):
+    if len(upper.steps) == len(upper.runs):
         return lost
-    return f"{lost}, too much in {len(upper.steps)} of {len(upper.every)} trials,"
+    return f"{lost}, too much in {len(upper.steps)} of {len(upper.runs)} trials,"
 
 
 def _of_sender(goal: Goal, upper: Bound) -> str:
@@ -402,7 +402,7 @@ def _bound(bound: Bound) -> BoundDocument:
         BoundDocument,
         bound,
         trials=[step.trial.number for step in bound.steps],
-        runs=len(bound.every),
+        runs=len(bound.runs),
         throughput_bps=fmean(bps for step in bound.steps if (bps := step.trial.throughput_bps) is not None),
         packets_per_s=bound.packets_hz,
     )
