@@ -257,14 +257,9 @@ def limit_flags(
 def _asked(case: Case, limit: Limit, where: str) -> Iterator[Flag]:
     """Load levels and searches say it themselves (load_levels.py, rate_search.py)."""
     paced_candidate = limit.candidate("paced")
-    if (
-        paced_candidate is None
-        or case.load_level is not None
-        or case.search
-        or paced_candidate.share >= REACHED_RATE_RATIO
-    ):
+    if paced_candidate is None or paced_candidate.capacity is None or paced_candidate.used is None:
         return
-    if paced_candidate.capacity is None or paced_candidate.used is None:
+    if case.load_level is not None or case.search or paced_candidate.share >= REACHED_RATE_RATIO:
         return
     yield case_flag(
         "rate-not-reached",

@@ -21,7 +21,7 @@ def retransmit_flags(case: Case, trials: Sequence[Trial]) -> Iterator[Flag]:
     counted = [again for trial in trials if (again := sent_again(trial)) is not None]
     above = [again for again in counted if again.ratio >= LOSSY_RETRANSMIT_RATIO]
     again = mean_sent_again(above)
-    if again is None or fmean(one.ratio for one in counted) < LOSSY_RETRANSMIT_RATIO:
+    if again is None or fmean(segments.ratio for segments in counted) < LOSSY_RETRANSMIT_RATIO:
         return
     yield Flag(
         "tcp-retransmits",
