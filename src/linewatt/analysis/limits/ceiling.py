@@ -169,10 +169,9 @@ def _has_full_port(summary: CaseSummary) -> bool:
 
 def with_ceiling(series: Sequence[CaseSummary], at: int, hidden_ceiling: Ceiling) -> list[CaseSummary]:
     """The series with that limit in the case and in those before it that stand at the same level."""
-    limit = _limit(series[at].limit, hidden_ceiling)
     level = hidden_ceiling.throughput_bps
     return [
-        replace(summary, limit=_limit(summary.limit, hidden_ceiling) if number != at else limit)
+        replace(summary, limit=_limit(summary.limit, hidden_ceiling))
         if number == at or (number < at and _same_level(summary, level))
         else summary
         for number, summary in enumerate(series)
@@ -232,10 +231,8 @@ def _cpus(series: Sequence[CaseSummary], end: Role) -> _Answer:
         or len(cores_by_instances) < 2
     ):
         return None, f"the CPUs of {where}"
-    (_, now), (then, peak_cores) = (
-        cores_by_instances[-1],
-        max(cores_by_instances[:-1], key=lambda entry: entry[1]),
-    )
+    now = cores_by_instances[-1][1]
+    then, peak_cores = max(cores_by_instances[:-1], key=lambda entry: entry[1])
     if now > WAITING_CPU_RATIO * peak_cores:
         return None, f"single CPUs of {where}"
     comparison = f"an instance uses {now:.2f} cores of {where}, and used {peak_cores:.2f} with {then}"
