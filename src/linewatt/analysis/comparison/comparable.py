@@ -105,35 +105,32 @@ def _window(ends: Ends) -> list[Obstacle]:
     """Seconds as the campaigns say, or as the trials have them where a result was made without one."""
     differing = []
     for key, name in (("window_s", "window"), ("omit_s", "warm-up left out")):
-        base_s, other_s = (getattr(side.campaign, key) for side in (ends.base, ends.other))
+        base_s, other_s = (getattr(side.campaign, key) for side in ends.sides)
         if base_s is not None and other_s is not None and base_s != other_s:
-            differing.append(
-                Obstacle(
-                    "window", f"{name} of {text_of_sides(ends.sides, f'{base_s:g} s', f'{other_s:g} s')}"
-                )
-            )
-    if differing:
-        return differing
-    base_s, other_s = ends.own.window_s, ends.theirs.window_s
-    if base_s and other_s and abs(base_s / other_s - 1) > _WINDOW_TOLERANCE:
-        return [
-            Obstacle(
-                "window", f"window of {text_of_sides(ends.sides, f'{base_s:.3g} s', f'{other_s:.3g} s')}"
-            )
-        ]
-    return []
+            words = text_of_sides(ends.sides, f"{base_s:g} s", f"{other_s:g} s")
+            differing.append(Obstacle("window", f"{name} of {words}"))
+    if not differing and not _have_alike_windows(ends.own, ends.theirs):
+        words = text_of_sides(ends.sides, f"{ends.own.window_s:.3g} s", f"{ends.theirs.window_s:.3g} s")
+        differing.append(Obstacle("window", f"window of {words}"))
+    return differing
 
 
 def alike_runs(base_runs: CaseRuns, other_runs: CaseRuns) -> bool:
     """Whether nothing that the runs themselves have refuses a verdict."""
-    pairs = (
-        (base_runs.window_s, other_runs.window_s, _WINDOW_TOLERANCE),
-        (base_runs.payload_bytes, other_runs.payload_bytes, _PAYLOAD_TOLERANCE),
-    )
-    return all(
-        not base_value or not other_value or abs(base_value / other_value - 1) <= tolerance_ratio
-        for base_value, other_value, tolerance_ratio in pairs
-    )
+    return _have_alike_windows(base_runs, other_runs) and _have_alike_payloads(base_runs, other_runs)
+
+
+def _have_alike_windows(base_runs: CaseRuns, other_runs: CaseRuns) -> bool:
+    return _are_alike(base_runs.window_s, other_runs.window_s, _WINDOW_TOLERANCE)
+
+
+def _have_alike_payloads(base_runs: CaseRuns, other_runs: CaseRuns) -> bool:
+    return _are_alike(base_runs.payload_bytes, other_runs.payload_bytes, _PAYLOAD_TOLERANCE)
+
+
+def _are_alike(base_value: float | None, other_value: float | None, tolerance_ratio: float) -> bool:
+    """Also where one is not known."""
+    return not base_value or not other_value or abs(base_value / other_value - 1) <= tolerance_ratio
 
 
 def _offloads(ends: Ends) -> list[Obstacle]:
@@ -259,17 +256,11 @@ def load_options(side: Side, load: Load) -> tuple[tuple[str, str], ...] | None:
 
 def _payload(ends: Ends) -> list[Obstacle]:
     """Bytes in a datagram, from what the receiver got; a tunnel leaves less room, which is its cost."""
-    if ends.case.is_tcp or ends.by in ("network", "test", "family"):
+    is_free = ends.case.is_tcp or ends.by in ("network", "test", "family")
+    if is_free or _have_alike_payloads(ends.own, ends.theirs):
         return []
-    base_bytes, other_bytes = ends.own.payload_bytes, ends.theirs.payload_bytes
-    if base_bytes is None or other_bytes is None or abs(base_bytes / other_bytes - 1) <= _PAYLOAD_TOLERANCE:
-        return []
-    return [
-        Obstacle(
-            "payload",
-            f"payload of {text_of_sides(ends.sides, f'{base_bytes:.0f} bytes', f'{other_bytes:.0f} bytes')}",
-        )
-    ]
+    base_text, other_text = (f"{runs.payload_bytes:.0f} bytes" for runs in (ends.own, ends.theirs))
+    return [Obstacle("payload", f"payload of {text_of_sides(ends.sides, base_text, other_text)}")]
 
 
 def _accounting(ends: Ends) -> list[Obstacle]:
