@@ -180,13 +180,7 @@ def _why(name: str, trial_ends: Sequence[EndOfTrial], ends: Sequence[EndResult])
     """Why none of these trials has a value: the source's own words where there are some."""
     of_system = [] if _WATTS[name] == "cpu" else [of_trial.system for of_trial in trial_ends]
     of_cpu = [of_trial.cpu for of_trial in trial_ends] if _WATTS[name] != "system" else []
-    whys = list(
-        dict.fromkeys(
-            total_or_reason.reason
-            for total_or_reason in [*of_system, *of_cpu]
-            if isinstance(total_or_reason, Missing)
-        )
-    )
+    whys = [total.reason for total in [*of_system, *of_cpu] if isinstance(total, Missing)]
     down = [
         f"{key.removeprefix('power.')}: {why}"
         for end in ends
@@ -194,7 +188,7 @@ def _why(name: str, trial_ends: Sequence[EndOfTrial], ends: Sequence[EndResult])
         if key.startswith("power.")
     ]
     if whys:
-        return "; ".join(dict.fromkeys([*down, *([] if down else whys)]))
+        return "; ".join(dict.fromkeys(down or whys))
     if name == "uncertainty_w":
         return "the error of the source is not known"
     if name in _ABOVE_IDLE and all(of_trial.of_system("idle_w") is None for of_trial in trial_ends):
