@@ -51,13 +51,9 @@ def pair_matrices_of(summaries: Sequence[CaseSummary], order: Sequence[str] = ()
     hosts = tuple(dict.fromkeys([*(name for name in order if name in taking_part), *taking_part]))
     cells: dict[Case, dict[tuple[str, str], CaseSummary]] = {}
     for summary in full:
-        cells.setdefault(hostless(summary.case), {})[summary.case.sender, summary.case.receiver] = summary
+        hostless = replace(summary.case, sender="", receiver="")
+        cells.setdefault(hostless, {})[summary.case.sender, summary.case.receiver] = summary
     return tuple(Matrix(case, hosts, cell) for case, cell in cells.items())
-
-
-def hostless(case: Case) -> Case:
-    """The case without its hosts: what cases of one matrix have in common."""
-    return replace(case, sender="", receiver="")
 
 
 def fullest_matrix(pair_matrices: Sequence[Matrix]) -> tuple[Matrix, ...]:
