@@ -209,14 +209,13 @@ def fit_step(
     step_at_s: float,
     refresh_s: float | None,
     step_w: float | None = None,
-    noise_w: float = 0.0,
     *,
     from_idle: bool = False,
 ) -> Step | None:
     """The errors of all models over one step; ``None`` where there is no clear one.
 
-    ``readings`` begin before the step. ``noise_w`` is what is known beside of how the power varies.
-    ``from_idle``: no load ran before, so that power cannot have fallen because one begins.
+    ``readings`` begin before the step. ``from_idle``: no load ran before, so that power cannot have fallen
+    because one begins.
     """
     taken = samples(readings, refresh_s)
     before = [value for time_s, value in taken if time_s <= step_at_s]
@@ -225,7 +224,7 @@ def fit_step(
     if not before or len(after) < FEWEST_AFTER_STEP:
         return None
     level_w = median(before[-5:])
-    noise = max(noise_w, _noise_w(after[len(after) // 2 :]), (step_w or 0.0) / 2, 1e-3 * abs(level_w), 1e-6)
+    noise = max(_noise_w(after[len(after) // 2 :]), (step_w or 0.0) / 2, 1e-3 * abs(level_w), 1e-6)
     reached_w = median(value for _, value in after[len(after) // 2 :]) - level_w
     rise_w = reached_w if from_idle else abs(reached_w)
     if rise_w < max(MIN_STEPS_OF_METER * noise, MIN_STEP_RATIO * abs(level_w)):

@@ -18,9 +18,7 @@ class Disagreement:
     ratio: float
 
 
-def rate_disagrees(
-    total_bits: float, duration_s: float, rate_bps: float, tolerance: float = AGREES
-) -> Disagreement | None:
+def rate_disagrees(total_bits: float, duration_s: float, rate_bps: float) -> Disagreement | None:
     """Whether a total of bits in a time cannot be of a rate, which is then no mean; None where they agree.
 
     Raises ValueError where the time is not positive.
@@ -28,6 +26,6 @@ def rate_disagrees(
     if duration_s <= 0:
         raise ValueError(f"a duration must be positive, got {duration_s}")
     mean_bps = total_bits / duration_s
-    if mean_bps > 0 and abs(rate_bps / mean_bps - 1) <= tolerance:
+    if mean_bps > 0 and abs(rate_bps / mean_bps - 1) <= AGREES:
         return None
     return Disagreement(rate_bps, mean_bps, rate_bps / mean_bps if mean_bps else math.inf)
