@@ -16,6 +16,7 @@ from linewatt.analysis.limits.knee import Knee
 from linewatt.analysis.power.machine_conditions import Beside
 from linewatt.analysis.power.outliers import power_outliers
 from linewatt.findings import Rank, kind_of
+from linewatt.json_document import document_of
 from linewatt.model import ENDS
 from linewatt.units import format_rate, format_significant, mbps_from_bps
 
@@ -160,16 +161,7 @@ def analysis_document(analyses: Sequence[Analysis], schema_version: int) -> dict
         "knee_instances": knees if several else next(iter(knees.values()), None),
         "knee_ci95": bounds if several else next(iter(bounds.values()), None),
         "findings": [
-            {
-                "kind": finding.kind,
-                "rank": finding.rank,
-                "instances": finding.instances,
-                "message": finding.message,
-                "evidence": list(finding.evidence),
-            }
-            | named(analysis)
-            for analysis in analyses
-            for finding in analysis.findings
+            document_of(finding) | named(analysis) for analysis in analyses for finding in analysis.findings
         ],
     }
 
