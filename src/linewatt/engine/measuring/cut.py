@@ -75,9 +75,14 @@ class Cut:
     """host → what its users used in the window; of a server's sessions that is not known"""
 
     @property
+    def end_runs(self) -> list[EndRun]:
+        """Both ends of every instance."""
+        return [end for run in self.runs for end in (run.sender, run.receiver)]
+
+    @property
     def load(self) -> Window:
         """When all loads ran; of active idle, the trial."""
-        ends = [end for run in self.runs for end in (run.sender, run.receiver)]
+        ends = self.end_runs
         if not ends:
             return Window(self.run.started_s, self.run.ended_s)
         return Window(max(end.start_s for end in ends), min(end.end_s for end in ends))

@@ -21,11 +21,10 @@ from linewatt.sensors import counter_delta, losses_of_host
 
 def check(seen: Seen) -> Iterator[Flag]:
     """Loss, disorder, loads that spin while they wait, ends that differ."""
-    ends = [end for run in seen.cut.runs for end in (run.sender, run.receiver)]
     sending, receiving = seen.with_role("sender"), seen.with_role("receiver")
     yield from datagrams(seen.case, seen.instances, sending, receiving, _unsure(seen))
-    yield from spinning(seen.case, ends, seen.load)
-    yield from counted_once(seen, ends)
+    yield from spinning(seen.case, seen.cut.end_runs, seen.load)
+    yield from counted_once(seen)
     yield from alike(seen)
 
 
@@ -104,9 +103,9 @@ def _datagrams_of_pair(
         )
 
 
-def counted_once(seen: Seen, runs: Sequence[EndRun]) -> Iterator[Flag]:
-    """Figures that are of more than the window."""
-    for run in runs:
+def counted_once(seen: Seen) -> Iterator[Flag]:
+    """Figures that are of more than the window: how much of them was in it is not known."""
+    for run in seen.cut.end_runs:
         for interval in run.load.intervals:
             start_s, end_s = run.start_s + interval.start_s, run.start_s + interval.end_s
             if start_s < seen.window.start_s and seen.window.end_s < end_s:

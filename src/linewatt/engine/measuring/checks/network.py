@@ -11,7 +11,7 @@ from itertools import pairwise
 from linewatt.campaign import load_options
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.readback import ReadBack
-from linewatt.engine.measuring.checks.load import is_lossy
+from linewatt.engine.measuring.checks.load import counted_once, is_lossy
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.window import EndRun
 from linewatt.errors import ParseError
@@ -131,7 +131,7 @@ def impossible(seen: Seen, end: EndResult) -> Iterator[Flag]:
     reading = seen.reading(end, "netcounters")
     if is_request_response(seen.case.test) or not seen.instances or end.host not in seen.cut.run.framings:
         return
-    if reading is None or not _under_load(reading, seen) or _is_counted_once(seen):
+    if reading is None or not _under_load(reading, seen) or any(counted_once(seen)):
         return
     ways: tuple[tuple[str, Role], ...] = (("rx", "receiver"), ("tx", "sender"))
     for way, role in ways:
@@ -200,18 +200,6 @@ def _above_interface(seen: Seen, end: EndResult, reading: Reading, way: str, rol
     return f"the load counted {counted}, its data interface {verb} {carried} in all{twice}"
 
 
-def _is_counted_once(seen: Seen) -> bool:
-    """Whether an end counted the load once, over more than the window: how much of that was in the window is
-    then not known."""
-    return any(
-        run.start_s + interval.start_s < seen.window.start_s
-        and seen.window.end_s < run.start_s + interval.end_s
-        for ends in seen.cut.runs
-        for run in (ends.sender, ends.receiver)
-        for interval in run.load.intervals
-    )
-
-
 def _least_ratio(case: Case, framing: Framing) -> float:
     """Bytes that any interface counts at least for one of payload: headers of IP and UDP with each datagram.
     Of TCP it is 1, because virtual interfaces count one header for many segments."""
@@ -245,12 +233,11 @@ def _late_s(reading: Reading, name: str, seen: Seen) -> float:
     Some NICs write their counters once a second (ethtool(8), stats-block-usecs), and drivers of virtual
     functions ask for theirs every other second: readings find them unmoved, then with what was of before.
     """
-    runs = [end for run in seen.cut.runs for end in (run.sender, run.receiver)]
-    start_s, end_s = max(run.start_s for run in runs), min(run.end_s for run in runs) + LAST_READING_EDGE_S
+    load = seen.cut.load
     counts = [
         (time_s, value)
         for time_s, value in reading.values(name)
-        if value is not None and start_s <= time_s <= end_s
+        if value is not None and load.start_s <= time_s <= load.end_s + LAST_READING_EDGE_S
     ]
     moved_s = [after[0] for before, after in pairwise(counts) if after[1] != before[1]]
     if len(moved_s) >= len(counts) - 1:
@@ -427,12 +414,10 @@ def _under_load(reading: Reading, seen: Seen) -> bool:
     times = [record.time_s for record in reading.records if record.problem is None]
     before = [time_s for time_s in times if time_s <= seen.window.start_s]
     after = [time_s for time_s in times if time_s >= seen.window.end_s]
-    runs = [end for run in seen.cut.runs for end in (run.sender, run.receiver)]
-    return (
-        bool(before and after)
-        and before[-1] >= max(run.start_s for run in runs)
-        and (after[0] <= min(run.end_s for run in runs) + LAST_READING_EDGE_S)
-    )
+    if not before or not after:
+        return False
+    load = seen.cut.load
+    return before[-1] >= load.start_s and after[0] <= load.end_s + LAST_READING_EDGE_S
 
 
 def paths(seen: Seen) -> Iterator[Flag]:

@@ -23,16 +23,15 @@ from linewatt.sensors import mpstat_time_s
 
 def check(seen: Seen) -> Iterator[Flag]:
     """Loads, clocks and sensors."""
-    ends = [end for run in seen.cut.runs for end in (run.sender, run.receiver)]
+    ends = seen.cut.end_runs
     yield from alignment(ends, seen.cut.run.clocks)
     yield from misplaced(seen.case.pairs[0].client, ends, seen.window)
     for end in seen.ends:
         yield from sensors(end, seen.readings(end), seen.clock(end))
         yield from standstill(end.host, seen.readings(end), seen.window)
     if ends:
-        load = Window(max(end.start_s for end in ends), min(end.end_s for end in ends))
         for end in seen.ends:
-            yield from edges(end.host, seen.readings(end), seen.window, load)
+            yield from edges(end.host, seen.readings(end), seen.window, seen.cut.load)
 
 
 def alignment(ends: Sequence[EndRun], clocks: Mapping[str, Offset]) -> list[Flag]:
