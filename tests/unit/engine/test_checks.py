@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
@@ -44,7 +45,7 @@ def end_of(role: Role, app: float | None, irq: float | None = None) -> EndResult
     )
 
 
-def codes(flags: list[Flag]) -> list[str]:
+def codes(flags: Iterable[Flag]) -> list[str]:
     return [flag.code for flag in flags]
 
 
@@ -54,7 +55,7 @@ def run_of(rates_bps: list[float], uncertainty_s: float = 0.001) -> EndRun:
 
 
 def test_two_instances_on_one_core_are_told() -> None:
-    flags = layout.placement(CASE, [instance(0, "0", "0"), instance(1, "0", "1")], [H1, H2])
+    flags = list(layout.placement(CASE, [instance(0, "0", "0"), instance(1, "0", "1")], [H1, H2]))
     assert codes(flags) == ["instances-share-cpu"]
     assert (flags[0].where, flags[0].evidence) == ("h1", "2 instances run on CPU 0")
 
@@ -82,8 +83,8 @@ def test_hosts_on_the_same_cpus_are_told() -> None:
 
 
 def test_a_clean_placement_raises_nothing() -> None:
-    assert layout.placement(CASE, [instance(0, "0", "0"), instance(1, "1", "1")], [H1, H2]) == []
-    assert layout.placement(CASE, [instance(0, None, None), instance(1, None, None)], [H1, H2]) == []
+    assert list(layout.placement(CASE, [instance(0, "0", "0"), instance(1, "1", "1")], [H1, H2])) == []
+    assert list(layout.placement(CASE, [instance(0, None, None), instance(1, None, None)], [H1, H2])) == []
 
 
 SENDER, RECEIVER = end_of("sender", 0.5), end_of("receiver", 0.5)
@@ -201,7 +202,7 @@ def test_datagrams_out_of_order_are_told() -> None:
 
 def test_a_start_or_a_clock_that_is_not_known_well_is_told() -> None:
     clocks = {"h1": Offset(3.0, 0.2), "h2": Offset(-2.0, 0.001)}
-    flags = window.alignment([run_of([1e9] * 3, uncertainty_s=0.4)], clocks)
+    flags = list(window.alignment([run_of([1e9] * 3, uncertainty_s=0.4)], clocks))
     assert codes(flags) == ["start-uncertain", "clock-uncertain"]
     assert "±200 ms" in flags[1].evidence
     well = window.alignment([run_of([1e9] * 3, uncertainty_s=0.09)], {"h2": Offset(-2.0, 0.04)})
@@ -247,11 +248,11 @@ def test_a_few_among_a_million_are_no_finding(dropped: float, told: bool) -> Non
         "nic.rx_packets": 1e6,
         "nic.tx_packets": 9e9,
     }
-    assert bool(network.drops(replace(end_of("receiver", 0.5), counters=counters))) is told
+    assert bool(list(network.drops(replace(end_of("receiver", 0.5), counters=counters)))) is told
 
 
 def test_a_counter_that_could_not_be_read_is_not_taken_for_no_drops_nor_for_drops() -> None:
-    assert network.drops(replace(end_of("receiver", 0.5), counters={"softnet.dropped": None})) == []
+    assert list(network.drops(replace(end_of("receiver", 0.5), counters={"softnet.dropped": None}))) == []
 
 
 def mpstat(received_s: float, stamp: str) -> Record:
@@ -263,7 +264,7 @@ def test_a_record_that_arrives_long_after_its_own_stamp_is_told() -> None:
     on_time = Reading("h1", "mpstat", (mpstat(noon_s + 0.4, "12:00:00"),))
     late = Reading("h1", "mpstat", (mpstat(noon_s + 4.4, "12:00:00"),))
     end = end_of("sender", 0.5)
-    assert window.sensors(end, [on_time], Offset(0.0, 0.0)) == []
+    assert list(window.sensors(end, [on_time], Offset(0.0, 0.0))) == []
     assert codes(window.sensors(end, [late], Offset(0.0, 0.0))) == ["sensor-late"]
 
 
@@ -286,7 +287,7 @@ def test_a_host_of_which_nothing_was_heard_for_a_part_of_the_window_stood_still(
 
 def test_a_host_clock_that_is_apart_does_not_look_late() -> None:
     reading = Reading("h1", "mpstat", (mpstat(12 * 3600.0, "12:05:00"),))
-    assert window.sensors(end_of("sender", 0.5), [reading], Offset(300.4, 0.001)) == []
+    assert list(window.sensors(end_of("sender", 0.5), [reading], Offset(300.4, 0.001))) == []
 
 
 def test_records_that_cannot_be_read_and_a_silent_mpstat_are_told() -> None:

@@ -88,7 +88,7 @@ def test_a_throttled_cpu_is_told(counted: dict[str, float], said: str) -> None:
     ids=["none", "not known", "a CPU that takes no part", "another counter", "no counters"],
 )
 def test_no_throttling_of_the_loads_cpus_raises_nothing(counted: dict[str, float | None]) -> None:
-    assert cpu_checks.throttled(replace(END, counters=counters(**counted))) == []
+    assert list(cpu_checks.throttled(replace(END, counters=counters(**counted)))) == []
 
 
 def test_where_nothing_is_pinned_any_throttled_cpu_is_told() -> None:
@@ -129,7 +129,7 @@ def test_a_frequency_that_dips_in_mid_window_is_told() -> None:
 )
 def test_a_middle_third_that_proves_nothing_raises_nothing(course: list[float | None]) -> None:
     end = replace(END, base_frequency_hz=None)
-    assert cpu_checks.frequency(end, [cpufreq(cpu0=course), BUSY], WINDOW) == []
+    assert list(cpu_checks.frequency(end, [cpufreq(cpu0=course), BUSY], WINDOW)) == []
 
 
 def test_a_role_below_the_base_frequency_is_told() -> None:
@@ -154,7 +154,7 @@ def test_a_record_that_lacks_a_cpu_does_not_look_like_a_change() -> None:
         )
         for number, one in enumerate(all_there.records)
     )
-    assert cpu_checks.frequency(END, [replace(all_there, records=records), BUSY], WINDOW) == []
+    assert list(cpu_checks.frequency(END, [replace(all_there, records=records), BUSY], WINDOW)) == []
 
 
 @pytest.mark.parametrize(
@@ -185,15 +185,15 @@ def test_a_record_that_lacks_a_cpu_does_not_look_like_a_change() -> None:
 def test_a_frequency_that_proves_nothing_raises_nothing(
     frequencies: dict[str, list[float | None]], idle: Reading
 ) -> None:
-    assert cpu_checks.frequency(END, [cpufreq(**frequencies), idle], WINDOW) == []
+    assert list(cpu_checks.frequency(END, [cpufreq(**frequencies), idle], WINDOW)) == []
 
 
 def test_without_either_sensor_or_base_frequency_nothing_is_told() -> None:
     slow = cpufreq(cpu0=[1e9] * 12)
-    assert cpu_checks.frequency(END, [slow], WINDOW) == []
-    assert cpu_checks.frequency(END, [BUSY], WINDOW) == []
-    assert cpu_checks.frequency(END, [reading("cpufreq", [], [{}] * 12), BUSY], WINDOW) == []
-    assert cpu_checks.frequency(replace(END, base_frequency_hz=None), [slow, BUSY], WINDOW) == []
+    assert list(cpu_checks.frequency(END, [slow], WINDOW)) == []
+    assert list(cpu_checks.frequency(END, [BUSY], WINDOW)) == []
+    assert list(cpu_checks.frequency(END, [reading("cpufreq", [], [{}] * 12), BUSY], WINDOW)) == []
+    assert list(cpu_checks.frequency(replace(END, base_frequency_hz=None), [slow, BUSY], WINDOW)) == []
 
 
 def used(**busy_ratios: float) -> dict[int, CpuShares | None]:

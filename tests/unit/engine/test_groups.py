@@ -655,8 +655,8 @@ def test_both_ways_datagrams_that_a_host_dropped_on_either_way_are_told_once() -
     one = group().trial().receiver
     assert one is not None
     end = replace(one, counters={**one.counters, "qdisc.dropped": 500.0, "nstat.UdpRcvbufErrors": 500.0})
-    assert len(network.drops(end, datagrams_told=True)) == 1, "what left it was no load of a receiver's"
-    assert network.drops(end, datagrams_told=True, both_ways=True) == []
+    assert len(list(network.drops(end, datagrams_told=True))) == 1, "what left it was no load of a receiver's"
+    assert list(network.drops(end, datagrams_told=True, both_ways=True)) == []
 
 
 def test_a_table_of_trials_says_where_what_it_lacks_stands() -> None:

@@ -43,7 +43,7 @@ def check(seen: Seen) -> Iterator[Flag]:
         yield from siblings(seen, end)
 
 
-def throttled(end: EndResult) -> list[Flag]:
+def throttled(end: EndResult) -> Iterator[Flag]:
     """CPUs that take part and that the hardware slowed down in the window because they were too hot."""
     counted = {
         (int(match[1]), match[2]): value
@@ -56,41 +56,35 @@ def throttled(end: EndResult) -> list[Flag]:
         if part is None or cpu in part:
             # a count on the window's edge is in it in proportion: less than one is one
             by_cpu.setdefault(cpu, []).append(f"its {what} {max(1, round(value))} times")
-    if not by_cpu:
-        return []
-    evidence = "; ".join(f"CPU {cpu}: {', '.join(times)}" for cpu, times in by_cpu.items())
-    return [
-        Flag(
+    if by_cpu:
+        evidence = "; ".join(f"CPU {cpu}: {', '.join(times)}" for cpu, times in by_cpu.items())
+        yield Flag(
             "cpu-throttled",
             end.host,
             f"throttled for heat in the window: {evidence}",
             "look at cooling, fans and the power cap (turbostat shows temperature and power); measure again",
         )
-    ]
 
 
-def frequency(end: EndResult, readings: Sequence[Reading], window: Window) -> list[Flag]:
+def frequency(end: EndResult, readings: Sequence[Reading], window: Window) -> Iterator[Flag]:
     """Busy CPUs that ran slower at the end of the window than at its start, or for a while in between, or
     below the base frequency."""
     by_name = {reading.source: reading for reading in readings}
     if not {"cpufreq", "mpstat"} <= by_name.keys():
-        return []
+        return
     busy = _frequencies(by_name["cpufreq"], by_name["mpstat"], window)
     evidence = [
         sentence
         for name, cpus in _roles(end, busy)
         for sentence in _slow(name, {cpu: busy[cpu] for cpu in cpus if cpu in busy}, end, window)
     ]
-    if not evidence:
-        return []
-    return [
-        Flag(
+    if evidence:
+        yield Flag(
             "frequency-dropped",
             end.host,
             "; ".join(evidence),
             "set the governor to performance, look at cooling and the power cap (turbostat), measure again",
         )
-    ]
 
 
 def capped(end: EndResult, limit_w: float | None) -> Iterator[Flag]:

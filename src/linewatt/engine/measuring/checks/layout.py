@@ -16,9 +16,8 @@ def check(seen: Seen) -> Iterator[Flag]:
     yield from placement(seen.case, seen.instances, [seen.cut.spec(name) for name in seen.case.hosts])
 
 
-def placement(case: Case, instances: Sequence[InstanceResult], hosts: Sequence[HostSpec]) -> list[Flag]:
+def placement(case: Case, instances: Sequence[InstanceResult], hosts: Sequence[HostSpec]) -> Iterator[Flag]:
     """Instances on one CPU, threads of one process on one CPU, both roles on one CPU, hosts on one CPU."""
-    flags = []
     for host in hosts:
         cpus = [
             instance.sender_cpu if role == "sender" else instance.receiver_cpu
@@ -28,33 +27,27 @@ def placement(case: Case, instances: Sequence[InstanceResult], hosts: Sequence[H
         used = Counter(cpu for cpu in cpus if cpu is not None)
         crowded = [cpu for cpu, number in used.items() if number > 1]
         if crowded:
-            flags.append(
-                Flag(
-                    "instances-share-cpu",
-                    host.name,
-                    f"{used[crowded[0]]} instances run on CPU {crowded[0]}",
-                    "name at least as many app_cpus as instances"
-                    + (" of all its pairs" if case.taking_part(host.name) > 1 else ""),
-                )
+            yield Flag(
+                "instances-share-cpu",
+                host.name,
+                f"{used[crowded[0]]} instances run on CPU {crowded[0]}",
+                "name at least as many app_cpus as instances"
+                + (" of all its pairs" if case.taking_part(host.name) > 1 else ""),
             )
         if case.streams > 1 and used:
-            flags.append(
-                Flag(
-                    "streams-share-cpu",
-                    host.name,
-                    f"{case.streams} streams of an instance share its one CPU",
-                    "use instances rather than streams to load more CPUs",
-                )
+            yield Flag(
+                "streams-share-cpu",
+                host.name,
+                f"{case.streams} streams of an instance share its one CPU",
+                "use instances rather than streams to load more CPUs",
             )
         shared_cpus = set(used) & {str(cpu) for cpu in host.irq_cpus or ()}
         if shared_cpus:
-            flags.append(
-                Flag(
-                    "app-irq-share-cpu",
-                    host.name,
-                    f"CPU {min(shared_cpus)} runs a load process and takes the receive work",
-                    "give app_cpus and irq_cpus different CPUs",
-                )
+            yield Flag(
+                "app-irq-share-cpu",
+                host.name,
+                f"CPU {min(shared_cpus)} runs a load process and takes the receive work",
+                "give app_cpus and irq_cpus different CPUs",
             )
     sharing = [
         host.name
@@ -64,14 +57,11 @@ def placement(case: Case, instances: Sequence[InstanceResult], hosts: Sequence[H
     ]
     if sharing:
         ends = "both ends run on the same CPUs, so each end's CPU use contains the other's"
-        flags.append(
-            Flag(
-                "hosts-share-cpus",
-                ", ".join(sharing),
-                ends
-                if len(hosts) == 2
-                else "they run on the same CPUs, so each one's CPU use contains the others'",
-                "use hosts with CPUs of their own for any figure on CPU cost",
-            )
+        yield Flag(
+            "hosts-share-cpus",
+            ", ".join(sharing),
+            ends
+            if len(hosts) == 2
+            else "they run on the same CPUs, so each one's CPU use contains the others'",
+            "use hosts with CPUs of their own for any figure on CPU cost",
         )
-    return flags

@@ -119,24 +119,22 @@ def counted_once(seen: Seen) -> Iterator[Flag]:
                 return
 
 
-def spinning(case: Case, runs: Sequence[EndRun], load: Load) -> list[Flag]:
+def spinning(case: Case, runs: Sequence[EndRun], load: Load) -> Iterator[Flag]:
     """A rate-limited load that burns its CPU while it waits: its CPU use is not the cost of the traffic."""
     if load.busy_waits is None or not case.paced:
-        return []
+        return
     first, fixed = load.busy_waits
     for run in runs:
         version = tuple(int(part) for part in re.findall(r"\d+", run.load.version)[:2])
         if run.load.is_sender and first <= version < fixed:
-            return [
-                Flag(
-                    "load-spins",
-                    case.sender,
-                    f"{load.name} {run.load.version} busy-waits between the packets of a rate-limited test",
-                    f"use {load.name} before {version_text(first)} or from {version_text(fixed)} on, "
-                    "or leave the rate out",
-                )
-            ]
-    return []
+            yield Flag(
+                "load-spins",
+                case.sender,
+                f"{load.name} {run.load.version} busy-waits between the packets of a rate-limited test",
+                f"use {load.name} before {version_text(first)} or from {version_text(fixed)} on, "
+                "or leave the rate out",
+            )
+            return
 
 
 def alike(seen: Seen) -> Iterator[Flag]:

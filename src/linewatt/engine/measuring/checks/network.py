@@ -66,7 +66,7 @@ def emulated(host: str, readback: ReadBack | None) -> Iterator[Flag]:
         )
 
 
-def drops(end: EndResult, *, datagrams_told: bool = False, both_ways: bool = False) -> list[Flag]:
+def drops(end: EndResult, *, datagrams_told: bool = False, both_ways: bool = False) -> Iterator[Flag]:
     """Packets that the host's own counters say were dropped in the window, by cause.
 
     ``datagrams_told``: where the load's datagrams were lost is told with its own count (``udp-loss``), at a
@@ -81,18 +81,15 @@ def drops(end: EndResult, *, datagrams_told: bool = False, both_ways: bool = Fal
         relevant_losses = [
             loss for loss in relevant_losses if loss.cause.protocol == "tcp" or loss.cause not in load_causes
         ]
-    if not relevant_losses:
-        return []
-    causes = ", ".join(f"{loss.words} ({', '.join(loss.counters)})" for loss in relevant_losses)
-    return [
-        Flag(
+    if relevant_losses:
+        causes = ", ".join(f"{loss.words} ({', '.join(loss.counters)})" for loss in relevant_losses)
+        yield Flag(
             "packets-dropped",
             end.host,
             f"dropped in the window: {causes}",
             "look at ring sizes, socket buffers (net.core.rmem_max), queues (tc -s qdisc) and "
             "net.core.netdev_max_backlog",
         )
-    ]
 
 
 def _matters(loss: Loss, end: EndResult) -> bool:

@@ -34,30 +34,24 @@ def check(seen: Seen) -> Iterator[Flag]:
             yield from edges(end.host, seen.readings(end), seen.window, seen.cut.load)
 
 
-def alignment(ends: Sequence[EndRun], clocks: Mapping[str, Offset]) -> list[Flag]:
+def alignment(ends: Sequence[EndRun], clocks: Mapping[str, Offset]) -> Iterator[Flag]:
     """Series that may not lie where they are thought to lie on the one time line."""
-    flags = []
     start_s = max((end.start_uncertainty_s for end in ends), default=0.0)
     if start_s > START_UNCERTAINTY_S:
-        flags.append(
-            Flag(
-                "start-uncertain",
-                "window",
-                f"a load's start is known to ±{start_s:.2f} s only",
-                "lengthen window.omit and the window, or find what delays the load's connection",
-            )
+        yield Flag(
+            "start-uncertain",
+            "window",
+            f"a load's start is known to ±{start_s:.2f} s only",
+            "lengthen window.omit and the window, or find what delays the load's connection",
         )
     for host, clock in clocks.items():
         if clock.uncertainty_s > CLOCK_UNCERTAINTY_S:
-            flags.append(
-                Flag(
-                    "clock-uncertain",
-                    host,
-                    f"its clock is known to ±{1000 * clock.uncertainty_s:.0f} ms only",
-                    "use a management network with a shorter round trip, or a longer window",
-                )
+            yield Flag(
+                "clock-uncertain",
+                host,
+                f"its clock is known to ±{1000 * clock.uncertainty_s:.0f} ms only",
+                "use a management network with a shorter round trip, or a longer window",
             )
-    return flags
 
 
 def misplaced(where: str, ends: Sequence[EndRun], window: Window) -> Iterator[Flag]:
@@ -83,47 +77,37 @@ def misplaced(where: str, ends: Sequence[EndRun], window: Window) -> Iterator[Fl
     )
 
 
-def sensors(end: EndResult, readings: Sequence[Reading], clock: Offset) -> list[Flag]:
+def sensors(end: EndResult, readings: Sequence[Reading], clock: Offset) -> Iterator[Flag]:
     """Sensors that stall, do not parse, or whose stamps disagree with their arrival."""
-    flags = []
     for reading in readings:
         if reading.problems:
-            flags.append(
-                Flag(
-                    "sensor-unreadable",
-                    f"{end.host}: {reading.source}",
-                    f"{len(reading.problems)} records could not be read, the first: {reading.problems[0]}",
-                    "see the trial's raw directory",
-                )
+            yield Flag(
+                "sensor-unreadable",
+                f"{end.host}: {reading.source}",
+                f"{len(reading.problems)} records could not be read, the first: {reading.problems[0]}",
+                "see the trial's raw directory",
             )
         elif reading.failure is not None and not reading.optional and reading.source != "mpstat":
-            flags.append(
-                Flag(
-                    "sensor-unreadable",
-                    f"{end.host}: {reading.source}",
-                    f"it {reading.failure}",
-                    "it is started again before the next trial; find what ended or froze it (dmesg)",
-                )
+            yield Flag(
+                "sensor-unreadable",
+                f"{end.host}: {reading.source}",
+                f"it {reading.failure}",
+                "it is started again before the next trial; find what ended or froze it (dmesg)",
             )
         if reading.source == "mpstat" and (late_s := _late_s(reading, clock)) > ARRIVAL_LATE_S:
-            flags.append(
-                Flag(
-                    "sensor-late",
-                    f"{end.host}: {reading.source}",
-                    f"a record arrived {late_s:.1f} s after its own stamp",
-                    "the CPU and load windows may not be aligned; look for a stalled connection",
-                )
+            yield Flag(
+                "sensor-late",
+                f"{end.host}: {reading.source}",
+                f"a record arrived {late_s:.1f} s after its own stamp",
+                "the CPU and load windows may not be aligned; look for a stalled connection",
             )
     if end.cpu_cores is None:
-        flags.append(
-            Flag(
-                "cpu-missing",
-                end.host,
-                end.reasons["cpu_cores"],
-                "see the trial's raw mpstat records; lengthen window.tail",
-            )
+        yield Flag(
+            "cpu-missing",
+            end.host,
+            end.reasons["cpu_cores"],
+            "see the trial's raw mpstat records; lengthen window.tail",
         )
-    return flags
 
 
 def standstill(
