@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from linewatt.analysis.cases import mean_shares, whole_sum
@@ -229,24 +230,11 @@ def _shares(
 ) -> CpuShares | None:
     """Mean shares over the CPUs of a role."""
     covered_shares = [share for cpu in cpus if (share := shares.get(cpu)) is not None]
-    if not cpus or len(covered_shares) < len(cpus):
+    mean = mean_shares(covered_shares)
+    if mean is None or len(covered_shares) < len(cpus):
         reasons[name] = none_named if not cpus else "mpstat does not cover the window on these CPUs"
         return None
-
-    def mean(values: Iterable[float]) -> float:
-        return sum(values) / len(covered_shares)
-
-    return CpuShares(
-        cpus,
-        mean(share.usr_ratio for share in covered_shares),
-        mean(share.sys_ratio for share in covered_shares),
-        mean(share.irq_ratio for share in covered_shares),
-        mean(share.soft_ratio for share in covered_shares),
-        mean(share.idle_ratio for share in covered_shares),
-        mean(share.other_ratio for share in covered_shares),
-        steal_ratio=mean(share.steal_ratio for share in covered_shares),
-        guest_ratio=mean(share.guest_ratio for share in covered_shares),
-    )
+    return replace(mean, cpus=cpus)
 
 
 def _counters(
