@@ -74,20 +74,20 @@ def flag_of_shape(shape: shapes.SeriesShape | None, length: int, window: Window)
         return []
     shape_words = Words(format_rate, length, window)
     effect = shapes.effect_ratio(shape, length)
+    evidence = f"throughput {shape_words.of(shape)}{_changed(effect)}"
     match shape:
         case SeriesStep(at, before, after) if at <= WARM_UP_PART * length:
             return [_warm_up(shape_words, at, before, after, effect)]
         case shapes.Lows(count, 0, _, low, others) if shape.together and count <= WARM_UP_PART * length:
             return [_warm_up(shape_words, count, low, others, effect)]
         case shapes.Lows():
-            code = "throughput-dips"
+            return [Flag("throughput-dips", "window", evidence, _ADVICE, effect)]
         case shapes.Segment(_, _, inside, outside) if inside < outside:
-            code = "throughput-dips"
+            return [Flag("throughput-dips", "window", evidence, _ADVICE, effect)]
         case shapes.Wave():
-            code = "throughput-oscillates"
-        case _:
-            code = "throughput-drifts"
-    return [_unsteady(code, shape_words.of(shape) + _changed(effect), effect)]
+            return [Flag("throughput-oscillates", "window", evidence, _ADVICE)]
+    advice = f"raise window.omit if it is warm-up; else {_ADVICE}"
+    return [Flag("throughput-drifts", "window", evidence, advice, effect)]
 
 
 def _changed(effect: float | None) -> str:
@@ -103,15 +103,6 @@ def _warm_up(words: Words, at: int, before: float, after: float, effect: float |
         "raise window.omit until the flag goes away",
         effect,
     )
-
-
-def _unsteady(code: str, evidence: str, effect: float | None) -> Flag:
-    if code == "throughput-drifts":
-        advice = f"raise window.omit if it is warm-up; else {_ADVICE}"
-        return Flag("throughput-drifts", "window", f"throughput {evidence}", advice, effect)
-    if code == "throughput-dips":
-        return Flag("throughput-dips", "window", f"throughput {evidence}", _ADVICE, effect)
-    return Flag("throughput-oscillates", "window", f"throughput {evidence}", _ADVICE)
 
 
 def cpu(
