@@ -222,13 +222,7 @@ def _rise(shape: shapes.SeriesShape) -> float:
 
 def _extent(shape: shapes.SeriesShape) -> float:
     """How far apart the values are that the mean is of."""
-    match shape:
-        case SeriesStep(_, first, last) | Slope(first, last):
-            return abs(first - last)
-        case shapes.Segment(_, _, first, last) | shapes.Lows(_, _, _, first, last):
-            return abs(first - last)
-        case shapes.Wave(_, amplitude, _):
-            return 2 * amplitude
+    return 2 * shape.amplitude if isinstance(shape, shapes.Wave) else abs(_rise(shape))
 
 
 class Words:
