@@ -7,9 +7,10 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
+from linewatt.analysis.power import DEGREES
 from linewatt.engine.live.feed import Feed
 from linewatt.engine.live.session import Session
-from linewatt.engine.measuring.cool import awaited, follows_s, has_temperature, sources_of, warm
+from linewatt.engine.measuring.cool import follows_s, sources_of, warm
 from linewatt.errors import InvalidInput, WaitTimeout
 from linewatt.hosts import now_s
 from linewatt.model import Window
@@ -51,7 +52,7 @@ async def _cooled(
     session: Session, name: str, idle: IdleHost | None, until_s: float, limit_s: float
 ) -> str | None:
     feeds = session.feeds[name]
-    if idle is None or not awaited(idle):
+    if idle is None or not sources_of(idle):
         return "it has no idle window with temperatures, fans or watts to compare with"
     compared_feeds = [feed for feed in feeds if feed.source in sources_of(idle)]
     began_s = now_s()
@@ -91,4 +92,4 @@ async def _past(feed: Feed, limit_s: float) -> None:
 
 
 def _has_temperature(feeds: Iterable[Feed]) -> bool:
-    return any(has_temperature(feed.channels_in(("°C",))) for feed in feeds)
+    return any(feed.channels_in((DEGREES,)) for feed in feeds)

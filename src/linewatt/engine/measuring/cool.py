@@ -3,29 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from statistics import fmean
 
 from linewatt.analysis.power import DEGREES, SYSTEM_SCOPES
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.thermal import thermal
 from linewatt.findings import COOL_C, COOL_FAN, COOL_POWER
-from linewatt.model import Channel, Window
+from linewatt.model import Window
 from linewatt.records import IdleHost
 
 
-def has_temperature(channels: Sequence[Channel]) -> bool:
-    """Whether one of the sources of a host tells of a temperature."""
-    return any(channel.unit == DEGREES for channel in channels)
-
-
-def awaited(idle: IdleHost) -> bool:
-    """Whether there is anything that the host could be as it was idle in."""
-    return bool(sources_of(idle))
-
-
 def sources_of(idle: IdleHost) -> set[str]:
-    """The sources of what is compared."""
+    """The sources of what is compared; none where there is nothing to compare."""
     return {sensor.source for sensor in idle.thermal} | {source for source, _ in _idle_w(idle)}
 
 
