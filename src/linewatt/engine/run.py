@@ -168,9 +168,8 @@ class Run(ABC, Generic[E_co]):
         self._rounds_planned = tuple(rounds)
         changes: list[Change] = list(dict.fromkeys(campaign_changes))
         await check_congestion(changes, session.hosts)
-        looked = await refuse_wrong_ways(session, rounds)
-        self._good = looked.good
-        route_changes: tuple[Change, ...] = port_changes(session, rounds, looked.crossed, changes)
+        self._good, crossed = await refuse_wrong_ways(session, rounds)
+        route_changes: tuple[Change, ...] = port_changes(session, rounds, crossed, changes)
         self._set_apart(route_changes)
         routed = {change.host for change in route_changes}
         await refuse_shared_ports(session, [round_ for round_ in rounds if not routed & round_.hosts])

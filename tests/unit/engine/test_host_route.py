@@ -11,7 +11,7 @@ import pytest
 from linewatt.campaign.planning.plan import PlannedTrial, Round
 from linewatt.engine.live.session import End, Session
 from linewatt.engine.networks.port_routes import place_lines, port_changes
-from linewatt.engine.networks.proof import Crossed, Leg, legs_of_rounds
+from linewatt.engine.networks.proof import Leg, legs_of_rounds
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.hosts.base import DataPort, HostSpec
 from linewatt.model import Case
@@ -97,7 +97,7 @@ def changes(*crossed: tuple[str, str, str], case: Case = CASE, asked: Any = ()) 
     session = cast(Session, Ends())
     rounds = [Round((PlannedTrial(1, 1, one, ()),)) for one in (CASE, replace(CASE, family="ipv6"))]
     every = {(leg.way.host, leg.interface, leg.way.family): leg for leg in legs_of_rounds(session, rounds)}
-    ways = [Crossed(every[host, port, case.family], through) for host, port, through in crossed]
+    ways = {every[host, port, case.family]: through for host, port, through in crossed}
     found = port_changes(session, rounds, ways, asked)
     return [f"{one.host} {one.knob} {one.target} {one.value}" for one in found]
 

@@ -145,10 +145,10 @@ def test_ports_are_only_set_apart_where_both_are_in_the_peers_subnet(prefix: int
 
 def test_ways_that_were_good_before_any_change_are_tried_again_only_after_one() -> None:
     own = session(answers())
-    looked = asyncio.run(refuse_wrong_ways(own, rounds(CASE)))
-    assert len(looked.good) == 2
+    good, _ = asyncio.run(refuse_wrong_ways(own, rounds(CASE)))
+    assert len(good) == 2
     told = cast(Told, own.hosts["a"])
-    known = {"before": looked.good, "after": frozenset[Leg]()}
+    known = {"before": good, "after": frozenset[Leg]()}
     for when, more in (("before", 0), ("after", 1)):
         asked = told.asked
         each = Proofs(own, lambda _: None, lambda _: False, partial(known.__getitem__, when))
@@ -158,8 +158,8 @@ def test_ways_that_were_good_before_any_change_are_tried_again_only_after_one() 
 
 
 def test_a_way_that_was_not_good_before_any_change_is_none_that_need_not_be_tried() -> None:
-    looked = asyncio.run(refuse_wrong_ways(session(SMALL_ONLY), rounds(CASE)))
-    assert {leg.way.host for leg in looked.good} == {"b"}
+    good, _ = asyncio.run(refuse_wrong_ways(session(SMALL_ONLY), rounds(CASE)))
+    assert {leg.way.host for leg in good} == {"b"}
 
 
 def test_an_address_of_another_interface_is_refused_before_any_change() -> None:

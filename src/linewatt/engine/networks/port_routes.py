@@ -8,11 +8,11 @@ alone. Where ports are in subnets of their own, or the host routes by source alr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from linewatt.campaign.planning import Plan, Round
 from linewatt.engine.live.session import Session
-from linewatt.engine.networks.proof import Crossed, Leg, legs_of_rounds
+from linewatt.engine.networks.proof import Leg, legs_of_rounds
 from linewatt.network import HOST_ROUTE_KNOB, host_route_setting
 from linewatt.records import PlaceLine
 from linewatt.tuning import Change
@@ -25,9 +25,12 @@ kernel, Documentation/networking/ip-sysctl.rst"""
 
 
 def port_changes(
-    session: Session, rounds: Iterable[Round], crossed: Sequence[Crossed], changes: Iterable[Change]
+    session: Session, rounds: Iterable[Round], crossed: Mapping[Leg, str], changes: Iterable[Change]
 ) -> tuple[Change, ...]:
-    """What to change on hosts with such ways; ``changes``: what the campaign sets itself stays as it asks."""
+    """What to change on hosts with such ways; ``crossed``: each with the port that its packets would take.
+
+    ``changes``: what the campaign sets itself stays as it asks.
+    """
     if not crossed:
         return ()
     taken = {(change.host, change.knob, change.target) for change in changes}
@@ -36,15 +39,12 @@ def port_changes(
     return tuple(change for change in route_changes if (change.host, change.knob, change.target) not in taken)
 
 
-def _is_of(leg: Leg, crossed: Sequence[Crossed]) -> bool:
+def _is_of(leg: Leg, crossed: Mapping[Leg, str]) -> bool:
     """The way that is crossed, and that of the port which its packets would take: that may change, too."""
-    return any(
-        leg == crossing.leg
-        or (
-            (leg.way.host, leg.way.peer, leg.way.family, leg.interface)
-            == (crossing.leg.way.host, crossing.leg.way.peer, crossing.leg.way.family, crossing.through)
-        )
-        for crossing in crossed
+    return leg in crossed or any(
+        (leg.way.host, leg.way.peer, leg.way.family, leg.interface)
+        == (crossed_leg.way.host, crossed_leg.way.peer, crossed_leg.way.family, through)
+        for crossed_leg, through in crossed.items()
     )
 
 

@@ -50,25 +50,6 @@ class Problem:
     """the other data port of the host that is the way of this one's packets to its own subnet"""
 
 
-@dataclass(frozen=True, slots=True)
-class Crossed:
-    """A way of a data port whose packets would leave by another port of its host."""
-
-    leg: Leg
-    through: str
-
-
-@dataclass(frozen=True, slots=True)
-class Looked:
-    """What a look at the ways of bare interfaces found, before anything was changed.
-
-    ``crossed``: ways of data ports in one subnet, which a run sets apart; ``good``: nothing is wrong there.
-    """
-
-    crossed: tuple[Crossed, ...] = ()
-    good: frozenset[Leg] = frozenset()
-
-
 State = tuple[tuple[tuple[str, str], ...], Leg]
 """the setting of the hosts, and one way"""
 
@@ -150,11 +131,15 @@ class Proofs:
         return [(setting_of_hosts(case), leg) for leg in _legs(self._session, case)]
 
 
-async def refuse_wrong_ways(session: Session, rounds: Iterable[Round]) -> Looked:
+async def refuse_wrong_ways(
+    session: Session, rounds: Iterable[Round]
+) -> tuple[frozenset[Leg], dict[Leg, str]]:
     """Whether data of bare interfaces leaves through them, before anything is changed.
 
-    Raises HostError: an interface without an address of the family, or a route through another interface;
-    InvalidInput: frames for which an interface has no room.
+    Returns the ways with which nothing is wrong; and those of data ports in one subnet, which a run sets
+    apart, each with the other port of its host by which its packets would leave. Raises HostError: an
+    interface without an address of the family, or a route through another interface; InvalidInput: frames
+    for which an interface has no room.
     """
     cases = dict.fromkeys(trial.case for round_ in rounds for trial in round_.trials)
     for case in cases:
@@ -164,7 +149,7 @@ async def refuse_wrong_ways(session: Session, rounds: Iterable[Round]) -> Looked
     )
     for leg in bare_legs:
         _on_its_interface(session, leg)
-    crossed = []
+    crossed: dict[Leg, str] = {}
     problems = dict(
         zip(bare_legs, await prove_paths(session.hosts, list(bare_legs), search=False), strict=True)
     )
@@ -175,9 +160,8 @@ async def refuse_wrong_ways(session: Session, rounds: Iterable[Round]) -> Looked
             raise HostError(problem.text)
         if not session.may_change(leg.way.host):
             raise HostError(f"{problem.text}, or let the run do it (sudo: true)")
-        crossed.append(Crossed(leg, problem.through))
-    good = frozenset(leg for leg, problem in problems.items() if problem is None)
-    return Looked(tuple(crossed), good)
+        crossed[leg] = problem.through
+    return frozenset(leg for leg, problem in problems.items() if problem is None), crossed
 
 
 def _refuse_large_frames(session: Session, case: Case) -> None:
