@@ -10,7 +10,6 @@ import ipaddress
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from linewatt.engine.readiness.readiness import Live, PathAnswer
 from linewatt.errors import HostError, HostLost, ParseError
@@ -170,28 +169,21 @@ def parse_paths(output: str, ways: Sequence[Way]) -> list[PathAnswer]:
         if words[0] == "addresses" and len(words) > 1
     }
     answers = []
-    for number, way in enumerate(map(str, range(len(ways)))):
-        device, gateway = _route(routes.get(way, ""))
-        full = None if no_ping else passed.get((way, "full"))
-        small = None if no_ping else passed.get((way, "small"))
-        queried_way = ways[number]
-        replies = None if small is None and full is None else bool(small or full)
-        problem = "the host's answer ends before it" if way not in routes else None
+    for place, way in enumerate(ways):
+        number = str(place)
+        device, gateway = _route(routes.get(number, ""))
+        full = None if no_ping else passed.get((number, "full"))
+        small = None if no_ping else passed.get((number, "small"))
         answers.append(
             PathAnswer(
-                *(
-                    queried_way.host,
-                    queried_way.peer,
-                    queried_way.family,
-                    queried_way.mtu,
-                    device,
-                    gateway,
-                    replies,
-                    full,
-                ),
-                problem=problem,
-                interface=queried_way.interface,
-                neighbours=_neighbours(queried_way.address, subnets.get(queried_way.family_digit, ())),
+                *(way.host, way.peer, way.family, way.mtu),
+                device=device,
+                gateway=gateway,
+                replies=None if small is None and full is None else bool(small or full),
+                full=full,
+                problem=None if number in routes else "the host's answer ends before it",
+                interface=way.interface,
+                neighbours=_neighbours(way.address, subnets.get(way.family_digit, ())),
             )
         )
     return answers
@@ -225,21 +217,15 @@ async def largest_bytes(host: Host, way: Way) -> int | None:
         return None
 
 
-class _Route(NamedTuple):
-    """What ``ip -j route get`` says; an unreachable or blackhole route has no device."""
-
-    device: str | None = None
-    gateway: str | None = None
-
-
-def _route(text: str) -> _Route:
+def _route(text: str) -> tuple[str | None, str | None]:
+    """Device and gateway of ``ip -j route get``; an unreachable or blackhole route has no device."""
     try:
         route = read_json(text, "ip")[0]
         if route.get("type", "unicast") not in ("unicast", "local"):
-            return _Route()
-        return _Route(route.get("dev"), route.get("gateway"))
+            return None, None
+        return route.get("dev"), route.get("gateway")
     except (ParseError, LookupError, TypeError, AttributeError):
-        return _Route()
+        return None, None
 
 
 def _subnets(text: str) -> tuple[Subnet, ...]:
