@@ -58,30 +58,19 @@ async def measure(
     is known of these by host; ``server`` as for :func:`linewatt.campaign.factors.setting_at_host`. The window
     begins when every source has been read: a gauge covers nothing before that.
     """
-    async with session.beside.still():  # this machine may be one of them
-        return await _measure(session, seconds, settings, powered, meters_by_host, server)
-
-
-async def _measure(
-    session: Session,
-    seconds: float,
-    settings: Mapping[str, Setting],
-    powered: Collection[str],
-    meters_by_host: Mapping[str, Meters],
-    server: str | None,
-) -> list[Measured]:
     names = list(settings)
     feeds = [feed for name in names for feed in session.feeds[name]]
     meters = [feed for feed in feeds if not feed.essential]
-    await asyncio.gather(*(_past(feed, feed.started_s, LATE_LIMIT_S) for feed in meters))
     specs = [host_as_set(session.specs[name], setting, server) for name, setting in settings.items()]
-    waits = (
-        _settle(session, spec, seconds, spec.name in powered, meters_by_host.get(spec.name, {}))
-        for spec in specs
-    )
-    looks = dict(zip(names, await asyncio.gather(*waits), strict=True))
-    window = Window(now_s(), now_s() + seconds)
-    await asyncio.gather(*(_past(feed, window.end_s, seconds + LATE_LIMIT_S) for feed in feeds))
+    async with session.beside.still():  # this machine may be one of them
+        await asyncio.gather(*(_past(feed, feed.started_s, LATE_LIMIT_S) for feed in meters))
+        waits = (
+            _settle(session, spec, seconds, spec.name in powered, meters_by_host.get(spec.name, {}))
+            for spec in specs
+        )
+        looks = dict(zip(names, await asyncio.gather(*waits), strict=True))
+        window = Window(now_s(), now_s() + seconds)
+        await asyncio.gather(*(_past(feed, window.end_s, seconds + LATE_LIMIT_S) for feed in feeds))
     by_setting: dict[Setting, list[HostSpec]] = {}
     for spec in specs:
         by_setting.setdefault(settings[spec.name], []).append(spec)
