@@ -12,12 +12,11 @@ from linewatt.campaign import Campaign, setting_of_hosts
 from linewatt.campaign.entries import BARE_NETWORK
 from linewatt.campaign.planning import Between, Plan, Round, rounds_between
 from linewatt.engine import events
-from linewatt.engine.idle import IdleBook, Setting, measure
+from linewatt.engine.idle import IdleBook, Measured, Setting, measure
 from linewatt.engine.labels import LabelError, Labels
 from linewatt.engine.live.meter_book import MeterBook
 from linewatt.engine.live.sensing import start_sensors, try_until_it_works
 from linewatt.engine.live.session import Session
-from linewatt.engine.measuring.window_power import Meters
 from linewatt.engine.networks.port_routes import routed_hosts
 from linewatt.engine.networks.ports import refuse_shared_ports
 from linewatt.engine.networks.proof import Leg, Proofs
@@ -139,7 +138,7 @@ class Stage:
             not self._labels.missing(case.factors)
             and self.settings.shows(self._plan.changes_in(round_), round_.hosts)
             and self.proofs.proven(round_)
-            and not self._idle_lacks(round_)
+            and not self._idle_lacks(round_.hosts, setting_of_hosts(case))
         )
 
     async def ready(self, round_: Round, to_come: ToCome) -> None:
@@ -171,7 +170,7 @@ class Stage:
             }
         )
         await self.in_force(round_)
-        lacking = self._idle_lacks(round_)
+        lacking = self._idle_lacks(round_.hosts, setting)
         if lacking:
             await self._measure_idle(lacking, setting)
 
@@ -220,14 +219,7 @@ class Stage:
         reachable = {name: setting for name, setting in settings.items() if name not in self._session.lost()}
         self._say(events.Phase(f"idle window of {self._campaign.idle_s:g} s after the load, once quiet"))
         try:
-            measured = await measure(
-                self._session,
-                self._campaign.idle_s,
-                reachable,
-                self._powered,
-                self._meters(reachable),
-                self._campaign.server_host,
-            )
+            measured = await self._idle_window(reachable)
         except (HostError, WaitTimeout) as error:
             self._say(events.Warned(f"no idle window after the load: {error}"))
             return
@@ -244,9 +236,15 @@ class Stage:
             feeds = [feed for feed in self._session.feeds[name] if not feed.essential]
             self.meters.take([feed.later(self.meters.seen_s(feed.host, feed.source)) for feed in feeds])
 
-    def _meters(self, names: Iterable[str]) -> dict[str, Meters]:
-        """What is known of the meters of hosts: how long to wait for quiet, and what their readings say."""
-        return {name: self.meters.of(name) for name in names}
+    async def _idle_window(self, settings: Mapping[str, Setting]) -> list[Measured]:
+        """Of these hosts, as ``idle.measure`` does. Raises HostError, WaitTimeout.
+
+        What is known of their meters says how long to wait for quiet, and what their readings mean.
+        """
+        campaign, meters = self._campaign, {name: self.meters.of(name) for name in settings}
+        return await measure(
+            self._session, campaign.idle_s, settings, self._powered, meters, campaign.server_host
+        )
 
     def _tell(self, moving: Mapping[str, str]) -> None:
         for name, what in moving.items():
@@ -257,26 +255,20 @@ class Stage:
     def _powered(self) -> set[str]:
         return {name for name, sources in self._campaign.power.items() if sources}
 
-    def _idle_lacks(self, round_: Round) -> set[str]:
+    def _idle_lacks(self, names: Collection[str], setting: Setting) -> set[str]:
+        """Those of the hosts that have no idle window with a setting, or had many rounds since the last; none
+        where the campaign measures no idle."""
         if self._campaign.idle_s <= 0:
             return set()
-        return self._without_idle(round_.hosts, setting_of_hosts(round_.trials[0].case))
-
-    def _without_idle(self, names: Collection[str], setting: Setting) -> set[str]:
-        """Those of the hosts that have no idle window with a setting, or had many rounds since the last."""
         return self.idle.lacking(names, setting) | self._between.due(names, setting)
 
     async def _measure_idle(self, names: set[str], setting: Setting) -> None:
-        if self._campaign.idle_s <= 0 or not self._without_idle(names, setting):
+        if not self._idle_lacks(names, setting):
             return
         shown = " ".join(f"{name}={level}" for name, level in setting)
         self._say(events.Phase(f"idle window of {self._campaign.idle_s:g} s, once quiet {shown}".rstrip()))
         settings = {name: setting for name in self._session.specs if name in names}
-        host_meters = self._meters(settings)
-        server, idle_s = self._campaign.server_host, self._campaign.idle_s
-        for measured_idle in await measure(
-            self._session, idle_s, settings, self._powered, host_meters, server
-        ):
+        for measured_idle in await self._idle_window(settings):
             self._tell(measured_idle.moving)
             self.idle.add(measured_idle)
         self._between.measured(names, setting)
