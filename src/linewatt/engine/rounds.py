@@ -312,8 +312,7 @@ class RoundRunner:
     def _cores(self, name: str, readings: Mapping[str, list[Reading]], window: Window) -> float | None:
         """How many cores of a host were in use; None: not known."""
         shares = cpu_shares(self._setup.hosts[name], readings.get(name, ()), window).values()
-        busy_ratios = [share.busy_ratio for share in shares if share is not None]
-        return sum(busy_ratios) if busy_ratios and len(busy_ratios) == len(shares) else None
+        return whole_sum(None if share is None else share.busy_ratio for share in shares)
 
     async def close(self) -> None:
         """Stop what was made ready for a round that will not come."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
+from linewatt.analysis.cases import whole_sum
 from linewatt.analysis.power import Total, power_of_system_now
 from linewatt.engine.events import Placed, Watts
 from linewatt.engine.live.feed import Feed
@@ -99,13 +100,11 @@ def cpu_now(
 
 def _end_now(end: Placed, shares: Mapping[str, float | None], spec: HostSpec) -> CpuNow:
     cpus = spec.cpus or [int(name[len("cpu") : -len(_IDLE)]) for name in shares if name.endswith(_IDLE)]
-    busy = [_busy(cpu, shares) for cpu in cpus]
-    busy_ratios = [ratio for ratio in busy if ratio is not None]
     return CpuNow(
         end.host,
         end.role,
         len(cpus),
-        sum(busy_ratios) if busy_ratios and len(busy_ratios) == len(busy) else None,
+        whole_sum(_busy(cpu, shares) for cpu in cpus),
         _mean_busy(end.app_cpus, shares),
         _mean_busy(end.irq_cpus or spec.irq_cpus or (), shares),
     )
@@ -121,12 +120,11 @@ def _unused(cpu: int) -> tuple[str, ...]:
 
 
 def _busy(cpu: int, shares: Mapping[str, float | None]) -> float | None:
-    unused = [shares.get(name) for name in _unused(cpu)]
-    unused_ratios = [ratio for ratio in unused if ratio is not None]
-    return 1 - sum(unused_ratios) if len(unused_ratios) == len(unused) else None
+    unused = whole_sum(shares.get(name) for name in _unused(cpu))
+    return None if unused is None else 1 - unused
 
 
 def _mean_busy(cpus: Iterable[int], shares: Mapping[str, float | None]) -> float | None:
     busy = [_busy(cpu, shares) for cpu in cpus]
-    busy_ratios = [ratio for ratio in busy if ratio is not None]
-    return sum(busy_ratios) / len(busy_ratios) if busy_ratios and len(busy_ratios) == len(busy) else None
+    total = whole_sum(busy)
+    return None if total is None else total / len(busy)

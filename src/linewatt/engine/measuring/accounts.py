@@ -15,6 +15,7 @@ from functools import partial
 from itertools import product
 from statistics import fmean
 
+from linewatt.analysis.cases import whole_sum
 from linewatt.analysis.limits import interrupt_cpu_tasks, niced_counts, seen_cores, task_cores, used_ratio
 from linewatt.engine.live.readback import ReadBack, Thread
 from linewatt.engine.measuring.cut import Cut
@@ -104,8 +105,8 @@ def _on_roles(
         role_shares = {cpu: share for cpu, share in shares.items() if share and (cpus is None or cpu in cpus)}
         if not role_shares:
             continue
-        if not any(load is None for load in loads):
-            load = sum(load for load in loads if load is not None)
+        load = whole_sum(loads)
+        if load is not None:
             others = sum(map(task_cores, role_shares.values())) - load
             busy, soft = (
                 fmean(map(busy_ratio, role_shares.values())),
@@ -150,8 +151,8 @@ def account(
     if cut.setup.concurrent_pairs and {*spec.shares_cpus_with} - {*cut.run.planned.case.hosts}:
         return Missing("other pairs may load its CPUs at the same time")
     together = on_one_machine(cut, ends, end)
-    loads = [load_cores(machine_end) for machine_end in together]
-    if not of_processes and None in loads:
+    load = whole_sum(map(load_cores, together))
+    if not of_processes and load is None:
         return Missing("what the server's sessions used is not told apart from others")
     shares: dict[int, CpuShares | None] = {}
     for machine_end in together:  # hosts may share a part of their CPUs, or cores of which each has a thread
@@ -162,7 +163,7 @@ def account(
     measured_shares = {cpu: share for cpu, share in shares.items() if share is not None}
     if not measured_shares or len(measured_shares) < len(shares):
         return Missing(end.reasons.get("cpu_cores", "its CPU use is not known"))
-    if None in loads:
+    if load is None:
         return Missing("the load does not say what it used")
     placed = _placed(cut.run.planned.case, instances, together) if of_processes else None
     irq_cpus = frozenset(cpu for machine_end in together for cpu in cut.spec(machine_end.host).irq_cpus or ())
@@ -179,7 +180,7 @@ def account(
     return Account(
         elsewhere={cpu: cores for cpu, cores in tasks.items() if cpu not in loaded},
         there=sum(tasks[cpu] for cpu in loaded),
-        load=sum(load for load in loads if load is not None),
+        load=load,
         placed=placed,
         irq_cpus=irq_cpus,
         at_least=sum(surely_used(measured_shares[cpu].idle_ratio) for cpu in loaded),
@@ -256,10 +257,10 @@ def cores_between(readback: ReadBack | None, pids: Sequence[int]) -> float | Mis
         if not before or {thread.tid for thread in before} - {thread.tid for thread in after}:
             return Missing(f"threads of process {pid} were not there at both reads")
         between_s = (after[0].read_s or readback.time_s) - (before[0].read_s or readback.before.time_s)
-        ran = [_ran({thread.tid: thread for thread in before}, thread) for thread in after]
-        if any(cpu_s is None for cpu_s in ran):
+        ran_s = whole_sum(_ran({thread.tid: thread for thread in before}, thread) for thread in after)
+        if ran_s is None:
             return Missing("this kernel does not tell the CPU time of threads (CONFIG_SCHED_INFO)")
-        total += sum(cpu_s for cpu_s in ran if cpu_s is not None) / between_s
+        total += ran_s / between_s
     return total if pids else Missing("no load process was read")
 
 

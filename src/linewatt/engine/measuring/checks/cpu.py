@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
+from linewatt.analysis.cases import whole_sum
 from linewatt.analysis.limits import (
     process_names,
     processes_on,
@@ -102,20 +103,15 @@ def _compared(
     """Where, what mpstat shows there, what the load used there: by CPU where it was put, else the host."""
     for cpus, loads in load_by_cpus(seen.cut, seen.instances, seen.ends, end).items():
         role_shares = [share for cpu, share in shares.items() if share and (cpus is None or cpu in cpus)]
-        if any(load is None for load in loads) or len(role_shares) < (
-            len(shares) if cpus is None else len(cpus)
-        ):
+        load = whole_sum(loads)
+        if load is None or len(role_shares) < (len(shares) if cpus is None else len(cpus)):
             continue
         if not shares:  # the use of the host is known, if at all, and not that of each CPU
             if end.cpu_cores is not None:
-                yield "the whole host", end.cpu_cores, sum(load for load in loads if load is not None)
+                yield "the whole host", end.cpu_cores, load
             continue
         where = "the whole host" if cpus is None else f"CPU {format_cpulist(cpus)}"
-        yield (
-            where,
-            sum(share.busy_ratio for share in role_shares),
-            sum(load for load in loads if load is not None),
-        )
+        yield where, sum(share.busy_ratio for share in role_shares), load
 
 
 def _tolerance(load: float, window_s: float) -> float:

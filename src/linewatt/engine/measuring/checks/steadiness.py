@@ -13,6 +13,7 @@ from dataclasses import replace
 from statistics import median
 from typing import NamedTuple
 
+from linewatt.analysis.cases import whole_sum
 from linewatt.analysis.statistics import FEWEST_INTERVALS, SeriesStep, Slope, shapes
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.cut import Seen
@@ -141,9 +142,9 @@ def cores_over(mpstat: Reading, cpus: Sequence[int] | None, window: Window) -> l
             continue
         if record.span_s < least_s:
             continue
-        values = [record.values.get(name) for name in names]
-        if values and None not in values:
-            cores.append(number - sum(value for value in values if value is not None))
+        unused = whole_sum(record.values.get(name) for name in names)
+        if unused is not None:
+            cores.append(number - unused)
     return cores
 
 
