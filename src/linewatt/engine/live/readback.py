@@ -9,8 +9,9 @@ What lies between is found by what counts: migrations and CPU time of the thread
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
 
 from linewatt.engine.live import processes, sockets, throttling
 from linewatt.engine.live.confinement import CLASSES, Cpuset, ProcessLimits
@@ -24,6 +25,7 @@ from linewatt.hosts.facts import read as facts
 from linewatt.model import OtherProcess, OutsideLimits, SchedulingClass
 from linewatt.tuning import Knob, apply
 
+T = TypeVar("T")
 LIMIT_S = 10.0
 
 # A line a thread: process, thread, the CPU it ran on last, its CPU time in ticks, the CPUs it may run on,
@@ -174,18 +176,26 @@ async def read_back(
         results[: len(first)],
         results[len(first) : len(first) + len(settings)],
     )
-    times = None if ours is None else _times(results[-1].stdout)
-    outside = _outside(results[-len(last)].stdout) if pids else None
+    # a host without awk or bash 4, or that shows nothing of others' processes, does not tell these
+    times = None if ours is None else _told(processes.parse, results[-1].stdout)
+    outside = _told(throttling.parse, results[-len(last)].stdout) if pids else None
     shown = tuple(
         _setting(host.spec.name, knobs[setting[0]], setting, answer)
         for setting, answer in zip(settings, answers, strict=True)
     )
     nics = {name: result.stdout for name, result in zip(further, further_results, strict=False)}
     text = "".join(result.stdout for result in further_results[len(further) :])
-    answer = ReadBack(
+    load_threads: tuple[Thread, ...] = ()
+    problem: str | None = None
+    try:
+        load_threads = understood(lambda: parse_threads(threads.stdout), "threads of the load")
+    except ParseError as error:
+        problem = str(error)
+    return ReadBack(
         asked_s,
-        (),
+        load_threads,
         shown,
+        problem,
         facts=facts.parse_again(facts_result.stdout, nics),
         sockets=text,
         processes=times,
@@ -194,26 +204,12 @@ async def read_back(
         process_limits=outside.process_limits if outside else (),
         isolated_cpus=outside.isolated_cpus if outside else (),
     )
+
+
+def _told(parse: Callable[[str], T], text: str) -> T | None:
+    """What a script wrote; ``None`` where it is not what it writes."""
     try:
-        return replace(
-            answer, threads=understood(lambda: parse_threads(threads.stdout), "threads of the load")
-        )
-    except ParseError as error:
-        return replace(answer, problem=str(error))
-
-
-def _times(text: str) -> ProcessTimes | None:
-    """A host without awk, or that shows nothing of others' processes, does not tell them."""
-    try:
-        return understood(lambda: processes.parse(text), "times of processes")
-    except ParseError:
-        return None
-
-
-def _outside(text: str) -> OutsideTotals | None:
-    """A host without bash 4 does not tell them."""
-    try:
-        return understood(lambda: throttling.parse(text), "limits from outside the load")
+        return understood(lambda: parse(text), "an answer")
     except ParseError:
         return None
 
