@@ -98,6 +98,19 @@ class Cut:
         """What the host showed in the tail of the load."""
         return self.run.readback.get(host)
 
+    def placed(self, host: str) -> list[PlacedProcess]:
+        """The load process of each instance at a host."""
+        return [
+            PlacedProcess(
+                output.planned.instance,
+                output.planned.sender_cpu if role == "sender" else output.planned.receiver_cpu,
+                output.pids.get(host),
+                output.start_migrations.get(host),
+            )
+            for output in self.run.outputs
+            for role in self.run.planned.case.roles_at(output.planned.instance, host)
+        ]
+
 
 class PlacedProcess(NamedTuple):
     """A load process: its instance, the CPUs it was put on (a CPU list; None: it may run anywhere), its id.
@@ -175,16 +188,3 @@ class Seen:
         """The load processes at an end: of which instance, and whether they send or receive."""
         for instance in self.instances:
             yield from ((instance, role) for role in self.case.roles_at(instance.instance, end.host))
-
-    def placed(self, end: EndResult) -> list[PlacedProcess]:
-        """The load process of each instance at an end."""
-        return [
-            PlacedProcess(
-                output.planned.instance,
-                output.planned.sender_cpu if role == "sender" else output.planned.receiver_cpu,
-                output.pids.get(end.host),
-                output.start_migrations.get(end.host),
-            )
-            for output in self.cut.run.outputs
-            for role in self.case.roles_at(output.planned.instance, end.host)
-        ]

@@ -353,25 +353,25 @@ def tcp_state(connections: Sequence[Connection], port_pairs: Collection[tuple[in
 
 def _end(cut: Cut, host: str, role: Role) -> EndResult:
     case = cut.run.planned.case
-    processes = [(run, role) for run in cut.runs for role in case.roles_at(run.output.planned.instance, host)]
-    loads = [run.sender if role == "sender" else run.receiver for run, role in processes]
-    pinned = [
-        run.output.planned.sender_cpu if role == "sender" else run.output.planned.receiver_cpu
-        for run, role in processes
+    loads = [
+        run.sender if role == "sender" else run.receiver
+        for run in cut.runs
+        for role in case.roles_at(run.output.planned.instance, host)
     ]
     used_cores = [load.load.cpu_cores for load in loads] if case.of_processes else [cut.users_cores.get(host)]
-    readings, readback = cut.readings.get(host, ()), cut.readback(host)
+    readings, readback, placed = cut.readings.get(host, ()), cut.readback(host), cut.placed(host)
+    load_pids = [process.pid for process in placed if process.pid is not None]
     end = end_result(
         cut.spec(host),
         role,
         readings,
         cut.window,
-        app_cpus=[cpu for text in pinned if text is not None for cpu in parse_cpulist(text)],
+        app_cpus=[cpu for process in placed for cpu in parse_cpulist(process.cpus or "")],
         load_cpu_cores=None
         if any(cores is None for cores in used_cores)
         else sum(c for c in used_cores if c is not None),
         base_frequency_hz=cut.setup.base_frequency_hz[host],
-        load_nice=nice_value(readback, _pids(cut, host)),
+        load_nice=nice_value(readback, load_pids),
     )
     settings = (
         {f"{setting.knob} {setting.target}": setting.found for setting in readback.settings}
@@ -385,22 +385,17 @@ def _end(cut: Cut, host: str, role: Role) -> EndResult:
         pcie_goodput_bps=pcie_bps,
         other_processes=readback.other_processes if readback else (),
         outside_limits=readback.outside_limits if readback else None,
-        **_between_reads(cut, host, end.reasons),
+        **_between_reads(cut, host, load_pids, end.reasons),
     )
     setup = cut.setup
     end = with_thermal(end, readings, cut.window, setup.package_limit_w.get(host))
     return with_power(end, readings, cut.window, setup.idle_w.get(host, {}), setup.meters.get(host), cut.load)
 
 
-def _pids(cut: Cut, host: str) -> list[int]:
-    """The load's processes on a host, as far as they are known."""
-    pids = (output.pids.get(host) for output in cut.run.outputs)
-    return [pid for pid in pids if pid is not None]
-
-
-def _between_reads(cut: Cut, host: str, reasons: Mapping[str, str]) -> dict[str, Any]:
+def _between_reads(
+    cut: Cut, host: str, load_pids: Sequence[int], reasons: Mapping[str, str]
+) -> dict[str, Any]:
     """The load's CPU use between the two reads of its threads, or why it is not known."""
-    load_pids = _pids(cut, host)
     waited = {"load_waited_ratio": waited_ratio(cut.readback(host), load_pids)}
     window_cores = cores_between(cut.readback(host), load_pids)
     if isinstance(window_cores, Missing):

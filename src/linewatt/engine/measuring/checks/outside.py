@@ -32,7 +32,7 @@ def check(seen: Seen) -> Iterator[Flag]:
     """Both ends; of ends that share their CPUs others that run first are told once."""
     hosts: set[str] = set()
     for end in seen.ends:
-        readback, placed = seen.readback(end), seen.placed(end)
+        readback, placed = seen.readback(end), seen.cut.placed(end.host)
         if readback is not None:
             cpus = cpu_shares(seen.spec(end), seen.readings(end), seen.window)
             yield from withheld(end.host, readback, placed, tuple(cpus))

@@ -22,7 +22,7 @@ def check(seen: Seen) -> Iterator[Flag]:
     """Whether the load, the settings and the receive work were where they had been put."""
     for end in seen.ends:
         readback = seen.readback(end)
-        yield from processes(end.host, readback, seen.placed(end))
+        yield from processes(end.host, readback, seen.cut.placed(end.host))
         yield from settings(end.host, readback)
     for pair, instances in seen.pairs:
         yield from thread_counts(pair.receiver, instances)
