@@ -38,7 +38,7 @@ from linewatt.store import (
 from linewatt.tuning import Change
 
 if TYPE_CHECKING:  # the others are imported while hosts answer
-    from linewatt.engine.feature_load import TrialMaker
+    from linewatt.engine.feature_load import TrialMaker, TrialOpener
     from linewatt.engine.idle import Setting
     from linewatt.engine.repeats import Remaining
     from linewatt.engine.rounds import RoundRunner
@@ -132,13 +132,13 @@ class CampaignRun(Run[events.Ended]):
     async def _measure(
         self, path: Path, settings: Settings, journal: Journal, result: Result | None
     ) -> events.Ended:
-        from linewatt.engine.feature_load import open_trials
         from linewatt.engine.repeats import Remaining
         from linewatt.engine.stage import Stage
 
         self._path = path
         if load := self._campaign.feature_load:
-            self._maker = await open_trials(load, self._session, self._campaign, journal, self._say)
+            opener: TrialOpener = load.load(load.trials_path)
+            self._maker = await opener(self._session, self._campaign, journal, self._say)
         stage = Stage(self._session, self._campaign, self._plan, settings, self._labels, path, self._say)
         stage.good = self._good
         hosts = load_manifest(path).hosts

@@ -8,7 +8,6 @@ from typing import Protocol
 
 from linewatt.campaign import Campaign
 from linewatt.campaign.planning import PlannedTrial
-from linewatt.core.feature import FeatureLoad
 from linewatt.engine.events import OnEvent
 from linewatt.engine.live.session import Session
 from linewatt.engine.live.trial import Live, LoadTime
@@ -27,18 +26,10 @@ class TrialMaker(Protocol):
 
 
 class TrialOpener(Protocol):
-    """Opens what all trials of a run have in common."""
+    """Opens what all trials of a run have in common: what ``trials_path`` of a feature's load leads to."""
 
     async def __call__(
         self, session: Session, campaign: Campaign, journal: Journal, say: OnEvent
     ) -> TrialMaker:
         """``journal`` has whatever is changed on hosts. Raises HostError, InvalidInput: hosts or this machine
         lack something."""
-
-
-async def open_trials(
-    load: FeatureLoad, session: Session, campaign: Campaign, journal: Journal, say: OnEvent
-) -> TrialMaker:
-    """Raises as :class:`TrialOpener`."""
-    opener: TrialOpener = load.load(load.trials_path)
-    return await opener(session, campaign, journal, say)
