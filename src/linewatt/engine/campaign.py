@@ -378,10 +378,15 @@ def _trials(numbers: Sequence[int]) -> str:
 
 
 def _warm_up(campaign: Campaign) -> None:
-    """What is slow to import and is wanted once a trial has ended."""
-    from linewatt.engine.rounds import warm_up
+    """Load what is not loaded yet and is used once a trial has ended, while nothing is measured."""
+    from linewatt.analysis.cases import warm_up_rate_search
+    from linewatt.analysis.statistics import warm_up_change_points
+    from linewatt.store import warm_up_samples
 
-    warm_up(campaign)
+    warm_up_change_points()
+    if campaign.search is not None:
+        warm_up_rate_search()
+    warm_up_samples()
 
 
 def _to_come(remaining: Remaining, rounds: Sequence[Round]) -> set[tuple[str, Setting]]:

@@ -14,9 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from linewatt.analysis.cases import warm_up_rate_search, whole_sum
+from linewatt.analysis.cases import whole_sum
 from linewatt.analysis.limits import SOCKET_SETTINGS
-from linewatt.analysis.statistics import warm_up_change_points
 from linewatt.campaign import Campaign, feature_values_of, setting_of_hosts
 from linewatt.campaign.planning import PlannedTrial
 from linewatt.engine import events
@@ -36,7 +35,7 @@ from linewatt.hosts import now_s
 from linewatt.hosts.facts import Facts, core_groups
 from linewatt.model import Trial, Window
 from linewatt.power_source_keys import correct_trial
-from linewatt.store import Result, warm_up_samples, write_trial
+from linewatt.store import Result, write_trial
 
 SENSOR_LIMIT_S = 4.0
 WRITERS = 4
@@ -335,14 +334,6 @@ def _ends(planned: PlannedTrial) -> tuple[events.Placed, ...]:
 def interval_s(campaign: Campaign) -> float:
     """How often loads say what they did."""
     return 1.0 if campaign.window_s >= SHORT_WINDOW_S else 0.2
-
-
-def warm_up(campaign: Campaign) -> None:
-    """Load what is not loaded yet and is used once a trial has ended, while nothing is measured."""
-    warm_up_change_points()
-    if campaign.search is not None:
-        warm_up_rate_search()
-    warm_up_samples()
 
 
 def setup_of(session: Session, campaign: Campaign) -> Setup:
