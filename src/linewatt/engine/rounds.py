@@ -41,6 +41,7 @@ SENSOR_LIMIT_S = 4.0
 WRITERS = 4
 """threads: while one waits for the disk another computes"""
 SHORT_WINDOW_S = 10.0
+"""loads say more often what they did in a window that is shorter"""
 TICK_S = 1.0
 
 
@@ -74,7 +75,7 @@ class RoundRunner:
         self._maker = maker
         self._total = total
         self._say = on_event
-        self._interval_s = interval_s(campaign)
+        self._load_time = LoadTime(campaign.load_s, 1.0 if campaign.window_s >= SHORT_WINDOW_S else 0.2)
         self._configuration = Configuration()
         self._ahead: asyncio.Task[Prepared] | None = None
         self._ahead_numbers: list[int] = []
@@ -152,11 +153,10 @@ class RoundRunner:
 
     def lives(self, trials: Iterable[PlannedTrial]) -> list[Live]:
         """Trials on live hosts, those of groups pair by pair, of which nothing is started yet."""
-        load = LoadTime(self._campaign.load_s, self._interval_s)
         if self._maker is not None:
-            return [self._maker.trial(trial, load) for trial in trials]
+            return [self._maker.trial(trial, self._load_time) for trial in trials]
         pairs = (pair for trial in trials for pair in trial.pairs)
-        return [LiveTrial(self._session, pair, load, self._levels) for pair in pairs]
+        return [LiveTrial(self._session, pair, self._load_time, self._levels) for pair in pairs]
 
     async def _prepared(self, trials: Sequence[PlannedTrial]) -> Prepared:
         """The round made ready ahead, if it is this one and came to no harm; else made ready now."""
@@ -329,11 +329,6 @@ def _ends(planned: PlannedTrial) -> tuple[events.Placed, ...]:
         events.Placed(host, role, planned.app_cpus(host), planned.irq_cpus(host))
         for host, role in planned.case.ends
     )
-
-
-def interval_s(campaign: Campaign) -> float:
-    """How often loads say what they did."""
-    return 1.0 if campaign.window_s >= SHORT_WINDOW_S else 0.2
 
 
 def setup_of(session: Session, campaign: Campaign) -> Setup:
