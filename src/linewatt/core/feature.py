@@ -239,7 +239,7 @@ class FeatureResultKind:
 class HostCheck:
     """A check of ``linewatt check`` for each host of a campaign that has a key.
 
-    ``path`` leads to a coroutine function of a ``linewatt.engine.readiness.asked.AskedHost`` that returns a
+    ``path`` leads to a coroutine function of a ``linewatt.engine.readiness.AskedHost`` that returns a
     ``Check``, or None of a host that has nothing to be checked. It may raise HostError.
     """
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-from .asked import AskedHost as AskedHost
+from .checkup import AskedHost as AskedHost
 from .checkup import Checkup as Checkup
 from .checkup_fix import Fixes as Fixes
 from .checkup_fix import apply_fixes as apply_fixes

@@ -22,7 +22,6 @@ from linewatt.engine.live.secrets import read_passwords
 from linewatt.engine.live.session import Connector, learn_further_nics
 from linewatt.engine.plan_kinds import plan_kind
 from linewatt.engine.readiness import checkup_power, readiness_cpu, readiness_host, readiness_net
-from linewatt.engine.readiness.asked import AskedHost
 from linewatt.engine.readiness.at_start import wants
 from linewatt.engine.readiness.checkup_paths import Paths
 from linewatt.engine.readiness.checkup_probes import live_command, parse_live
@@ -49,6 +48,19 @@ FACTS_LIMIT_S = 20.0
 LIVE_LIMIT_S = 10.0
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class AskedHost:
+    """What checks of features are asked with: a host that answers, and what is known of it so far."""
+
+    host: Host
+    campaign: Campaign
+    facts: Facts
+    root: bool
+    """whether it has root's rights"""
+
+
 AskHost = Callable[[AskedHost], Awaitable[Check | None]]
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from linewatt.engine.readiness.asked import AskedHost
+from linewatt.engine.readiness.checkup import AskedHost
 from linewatt.engine.readiness.readiness import Check
 from linewatt.errors import HostError
 from linewatt.features.users import prepare
