@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 from linewatt.analysis.power import Shown
 from linewatt.campaign import Campaign, PowerSource
@@ -56,21 +57,12 @@ async def ask_meters(campaign: Campaign, secrets: Passwords) -> list[PowerAnswer
 
 def _read_once(host: str, name: str, source: PowerSource, password: str | None) -> PowerAnswer:
     """Open, read, close; in a thread."""
-    simulated = source.cfg.simulated
     try:
-        with contained(name):
-            session = POWER_DRIVERS[source.driver](source.cfg).open(password)
-    except LinewattError as error:
-        return PowerAnswer(host, name, source.driver, simulated=simulated, problem=str(error))
-    try:
-        with contained(name):
+        with contained(name), closing(POWER_DRIVERS[source.driver](source.cfg).open(password)) as session:
             values, reasons = plausible(session.read(), session.reasons)
-            answer = _answer(host, name, source, session.channels, values, reasons)
+            return _answer(host, name, source, session.channels, values, reasons)
     except LinewattError as error:
-        answer = PowerAnswer(host, name, source.driver, simulated=simulated, problem=str(error))
-    finally:
-        session.close()
-    return answer
+        return _no_answer(host, name, source, str(error))
 
 
 async def ask_streams(campaign: Campaign, host: Host, *, allow_commands: bool) -> list[PowerAnswer]:
@@ -86,13 +78,11 @@ async def _stream_once(host: Host, name: str, source: PowerSource, allow_command
     spec = host.spec
     if isinstance(source.cfg, CommandConfig) and not allow_commands:
         program_words = Program(name, spec.name, tuple(source.cfg.argv), source.cfg.root).words
-        return _unasked(
-            spec.name, name, source, f"{program_words}, which check does only with {ALLOW_COMMANDS}"
-        )
+        why = f"{program_words}, which check does only with {ALLOW_COMMANDS}"
+        return _no_answer(spec.name, name, source, why, asked=False)
     driver = POWER_DRIVERS[source.driver](source.cfg)
     feed = SensorFeed(spec.name, driver, source.cfg, name, essential=False)
     limit_s = FIRST_LIMIT_S + source.cfg.interval_s
-    simulated = source.cfg.simulated
     try:
         await feed.start(host)
         await feed.wait_past(1.0, limit_s)  # the first record, whenever it came
@@ -101,9 +91,9 @@ async def _stream_once(host: Host, name: str, source: PowerSource, allow_command
         if problem is None:
             channels = {channel_name: driver.channel(channel_name) for channel_name in latest[0].values}
             return _answer(spec.name, name, source, channels, latest[0].values, latest[0].reasons)
-        return PowerAnswer(spec.name, name, source.driver, simulated=simulated, problem=problem)
+        return _no_answer(spec.name, name, source, problem)
     except (HostError, InvalidInput) as error:
-        return PowerAnswer(spec.name, name, source.driver, simulated=simulated, problem=str(error))
+        return _no_answer(spec.name, name, source, str(error))
     finally:
         await within_limit(feed.stop(), CALL_LIMIT_S, f"{spec.name}: the end of {name}")
 
@@ -130,14 +120,15 @@ def _answer(
     return PowerAnswer(host, name, source.driver, channels, source.cfg.simulated, problem, shown=shown)
 
 
-def _unasked(host: str, name: str, source: PowerSource, why: str) -> PowerAnswer:
-    return PowerAnswer(host, name, source.driver, simulated=source.cfg.simulated, problem=why, asked=False)
+def _no_answer(host: str, name: str, source: PowerSource, why: str, *, asked: bool = True) -> PowerAnswer:
+    """Why a source delivers nothing."""
+    return PowerAnswer(host, name, source.driver, simulated=source.cfg.simulated, problem=why, asked=asked)
 
 
 def not_asked(campaign: Campaign, host: str, why: str) -> list[PowerAnswer]:
     """Programs on a host that cannot be reached."""
     return [
-        _unasked(host, name, source, why)
+        _no_answer(host, name, source, why, asked=False)
         for name, source in campaign.power.get(host, {}).items()
         if not is_meter(source)
     ]
