@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from linewatt.campaign import Campaign
@@ -108,14 +109,12 @@ class Paths:
         return lost + list(await asyncio.gather(*searched))
 
     async def _ports(self) -> Sequence[Check]:
-        servers = list(dict.fromkeys(case.server for case in self._cases))
-        server_answers = await asyncio.gather(
-            *(self._server(name) for name in servers if name in self._hosts)
-        )
+        servers = [name for name in dict.fromkeys(case.server for case in self._cases) if name in self._hosts]
+        server_answers = await asyncio.gather(*map(self._server, servers))
         answers = [answer for port_answers, _ in server_answers for answer in port_answers]
         taken = [port for _, taken_ports in server_answers for port in taken_ports]
         span = f"{self._campaign.first_port}-{self._campaign.last_port}"
-        return [*readiness_net.ports([name for name in servers if name in self._hosts], answers, taken, span)]
+        return [*readiness_net.ports(servers, answers, taken, span)]
 
     async def _server(self, name: str) -> tuple[list[PortAnswer], list[TakenPort]]:
         """What is taken at a server, and an exchange with each of its clients."""
@@ -193,7 +192,8 @@ class Paths:
             return PortAnswer(way.host, way.peer, port, protocol, str(error), asked=False)
         finally:
             if process is not None:
-                await _ended(process)
+                with suppress(HostError):  # a server whose host is gone ends with its leash
+                    await process.stop()
         return PortAnswer(way.host, way.peer, port, protocol, problem)
 
 
@@ -202,11 +202,3 @@ async def _largest(host: Host, way: Way, path_answer: PathAnswer) -> PathAnswer:
     if path_answer.full is not False or not path_answer.replies:
         return path_answer
     return replace(path_answer, largest_bytes=await probes.largest_bytes(host, way))
-
-
-async def _ended(process: Process) -> None:
-    """A server whose host is gone ends with its leash."""
-    try:
-        await process.stop()
-    except HostError:
-        return
