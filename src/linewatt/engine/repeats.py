@@ -38,29 +38,25 @@ class Remaining:
         """``hosts`` is what is on record of them: their CPUs bound instances that are searched."""
         self._plan = plan
         self._case_of = {trial.number: trial.case for trial in plan.trials}
-        self._stored = {trial.number for trial in stored}
-        self._left = Counter(trial.case for trial in plan.trials if trial.number not in self._stored)
+        self.stored = {trial.number for trial in stored}
+        """numbers of the trials that were stored"""
+        self._left = Counter(trial.case for trial in plan.trials if trial.number not in self.stored)
         self._book = _book(campaign, plan, [trial for trial in stored if not self._is_step(trial.number)])
         of_searches = [
             (self._case_of[trial.number], trial) for trial in stored if self._is_step(trial.number)
         ]
         self._searches = SearchBook(campaign, plan.cases, of_searches, hosts or {})
-        self.total = len(self._stored) + sum(self._left.values())
+        self.total = len(self.stored) + sum(self._left.values())
         """trials that the campaign has, if no case stops before its last"""
         self.to_run = sum(number for case, number in self._left.items() if self._needs(case))
         """trials that are still to run, as far as is known now"""
-
-    @property
-    def stored(self) -> frozenset[int]:
-        """Numbers of the trials that were stored."""
-        return frozenset(self._stored)
 
     def _is_step(self, number: int) -> bool:
         return self._case_of[number].search is not None
 
     def round(self, planned: Round) -> Round:
         """A round with those of its trials that are still to run, steps of searches as they have come to."""
-        pending = (trial for trial in planned.trials if trial.number not in self._stored)
+        pending = (trial for trial in planned.trials if trial.number not in self.stored)
         needed = tuple(trial for trial in pending if self._needs(self._case_of[trial.number]))
         return self._plan.with_steps(replace(planned, trials=needed), self._step)
 
@@ -79,7 +75,7 @@ class Remaining:
 
     def learn(self, trial: Trial) -> None:
         """Take a trial into account that is on disk now."""
-        self._stored.add(trial.number)
+        self.stored.add(trial.number)
         case = self._case_of[trial.number]
         self._left[case] -= 1
         self.to_run -= self._needs(case)

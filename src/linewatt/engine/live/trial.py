@@ -346,21 +346,17 @@ class Levels:
             pairs = self._seen.setdefault(trial.case.key, {})
             pairs.setdefault(trial.case.hosts, []).append(trial.throughput_bps)
 
-    def maximum_bps(self, case: Case) -> float | None:
-        """Smallest mean of all pairs of hosts at full rate, so that every one is offered the same."""
-        pairs = self._seen.get(replace(case, load_level=None).key, {})
-        return min((fmean(rates) for rates in pairs.values()), default=None)
-
     def target_bps(self, case: Case) -> float | None:
         """What all instances of a case together are to offer; ``None``: what the case says itself.
 
+        It is of the smallest mean of all pairs of hosts at full rate, so that every one is offered the same.
         Raises NotCalibrated.
         """
         if case.load_level is None:
             return None
         if case.load_level == 0:
             return 0.0
-        maximum_bps = self.maximum_bps(case)
-        if maximum_bps is None:
+        pairs = self._seen.get(replace(case, load_level=None).key)
+        if pairs is None:
             raise NotCalibrated("its maximum is not known: no trial of this case at full rate is done")
-        return case.load_level * maximum_bps
+        return case.load_level * min(fmean(rates) for rates in pairs.values())

@@ -35,7 +35,7 @@ def lost_carrier(
     """
     for name in run.planned.case.hosts if run.outputs or run.users else ():
         readback, host_readings = run.readback.get(name), readings.get(name, ())
-        counted = changes(readback, hosts[name].data)
+        counted = _between_reads(readback, CARRIER, hosts[name].data)
         for port, count in _between_records(run, host_readings, hosts[name]).items():
             counted[port] = max(counted.get(port, 0), count)
         lost = _bonds(run, host_readings, readback, set(counted))
@@ -86,19 +86,14 @@ def _carried_on(port: str, bonds: Mapping[str, Lost]) -> bool:
     return any(port in loss.told and loss.carried for loss in bonds.values())
 
 
-def changes(readback: ReadBack | None, data: str) -> dict[str, int]:
-    """How often the carrier of each data port changed between the reads before and after the window."""
-    return _moved(readback, CARRIER, data)
-
-
 def counted_between(readback: ReadBack | None, fact: str) -> int:
     """How far a count moved between the reads before and after the window, over all data ports; 0 where one
     of them is missing."""
-    return sum(_moved(readback, fact, "").values())
+    return sum(_between_reads(readback, fact, "").values())
 
 
-def _moved(readback: ReadBack | None, fact: str, first_port: str) -> dict[str, int]:
-    """By data port."""
+def _between_reads(readback: ReadBack | None, fact: str, first_port: str) -> dict[str, int]:
+    """How far a count of each data port moved between the reads before and after the window."""
     if readback is None or readback.before is None:
         return {}
     early, late = readback.before.facts, readback.facts

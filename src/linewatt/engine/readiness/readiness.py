@@ -74,7 +74,7 @@ class Wants:
     """What a campaign asks of one host.
 
     ``knobs`` are the kinds of settings that a run makes there by itself. ``app_cpus`` are those that run its
-    load processes, ``pinned`` says whether any is named. ``cases`` are those it takes part in.
+    load processes. ``cases`` are those it takes part in.
     """
 
     spec: HostSpec
@@ -82,10 +82,6 @@ class Wants:
     knobs: frozenset[str] = frozenset()
     app_cpus: tuple[int, ...] = ()
     needs_root: bool = False
-
-    @property
-    def pinned(self) -> bool:
-        return bool(self.app_cpus)
 
     @property
     def paced(self) -> bool:

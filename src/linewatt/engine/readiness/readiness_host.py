@@ -127,7 +127,7 @@ def _other_tools(answer: HostAnswer) -> Iterator[Check]:
     wants = answer.wants
     several_nodes = len(answer.fact("cpus", "of_node") or ()) > 1
     for tool, package, spoils, without in (
-        ("taskset", "util-linux", wants.pinned, "no load process can be put on a CPU"),
+        ("taskset", "util-linux", bool(wants.app_cpus), "no load process can be put on a CPU"),
         ("ss", "iproute2", True, "it cannot be seen when servers listen"),
         ("ip", "iproute2", True, "addresses and links are not known"),
         (

@@ -194,12 +194,8 @@ def _sources(campaign: Campaign, trial: Trial, files: Mapping[str, str], directo
                     name: _channel(name, by_channel.get(name), stored_channels.get((end.host, source, name)))
                     for name in _names(text)
                 }
-                yield Source(end.host, source, channels, updates_s, _failure(end, source), optional=True)
-
-
-def _failure(end: EndResult, source: str) -> str | None:
-    """Why a source delivered nothing at all."""
-    return end.reasons.get(f"power.{source}")
+                failure = end.reasons.get(f"power.{source}")
+                yield Source(end.host, source, channels, updates_s, failure, optional=True)
 
 
 def _names(text: str) -> list[str]:
