@@ -18,12 +18,11 @@ from statistics import fmean
 from linewatt.analysis.cases import whole_sum
 from linewatt.analysis.limits import interrupt_cpu_tasks, niced_counts, seen_cores, task_cores, used_ratio
 from linewatt.engine.live.readback import ReadBack, Thread
-from linewatt.engine.measuring.cut import Cut
-from linewatt.engine.measuring.ends import cpu_shares
+from linewatt.engine.measuring.cut import Seen
 from linewatt.findings import EXCESS_CORES, FOREIGN_CORES, FULL_RATIO
 from linewatt.hosts.facts import parse_cpulist
 from linewatt.missing import Missing
-from linewatt.model import Case, CpuShares, EndResult, InstanceResult, Role, SharedCpu
+from linewatt.model import CpuShares, EndResult, InstanceResult, Role, SharedCpu
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,58 +49,41 @@ class Account:
         return sum(self.elsewhere.values()) + self.excess
 
 
-def with_foreign(cut: Cut, instances: Sequence[InstanceResult], ends: Sequence[EndResult]) -> list[EndResult]:
-    """All ends with what others used there, or why that is not known."""
-    return [_with_foreign(cut, instances, ends, end) for end in ends]
+def with_foreign(seen: Seen) -> Seen:
+    """The same, all ends with what others used there, or why that is not known."""
+    return replace(seen, ends=tuple(_with_foreign(seen, end) for end in seen.ends))
 
 
-def _with_foreign(
-    cut: Cut, instances: Sequence[InstanceResult], ends: Sequence[EndResult], end: EndResult
-) -> EndResult:
-    host_account = account(cut, instances, ends, end)
+def _with_foreign(seen: Seen, end: EndResult) -> EndResult:
+    host_account = account(seen, end)
     if isinstance(host_account, Missing):
         return replace(end, reasons={**end.reasons, "foreign_cores": host_account.reason})
-    shared = tuple(_shared_cpus(cut, instances, ends, end, host_account))
+    shared = tuple(_shared_cpus(seen, end, host_account))
     return replace(end, foreign_cores=host_account.foreign, shared_cpus=shared)
 
 
-def _shared_cpus(
-    cut: Cut,
-    instances: Sequence[InstanceResult],
-    ends: Sequence[EndResult],
-    end: EndResult,
-    host_account: Account,
-) -> Iterator[SharedCpu]:
+def _shared_cpus(seen: Seen, end: EndResult, host_account: Account) -> Iterator[SharedCpu]:
     """Full CPUs of this end's roles that others used a part of: the load had less of them than there is."""
-    shares = cpu_shares(cut.spec(end.host), cut.readings.get(end.host, ()), cut.window)
-    paced = cut.run.planned.case.paced
-    by_ticks = paced and cut.setup.tick_accounting.get(end.host) is not False
-    for shared_cpu in _on_roles(cut, instances, ends, end, shares, host_account):
+    by_ticks = seen.case.paced and seen.setup.tick_accounting.get(end.host) is not False
+    for shared_cpu in _on_roles(seen, end, host_account):
         others = 0.0 if by_ticks else shared_cpu.other_cores
         if others <= (EXCESS_CORES if shared_cpu.load_cores else FOREIGN_CORES):
-            seen = seen_cores(end.other_processes, shared_cpu.cpus)
-            others = seen if seen > FOREIGN_CORES else 0.0
+            others_seen = seen_cores(end.other_processes, shared_cpu.cpus)
+            others = others_seen if others_seen > FOREIGN_CORES else 0.0
         if others and shared_cpu.busy_ratio >= FULL_RATIO:
             yield replace(shared_cpu, other_cores=min(others, shared_cpu.busy_ratio * len(shared_cpu.cpus)))
 
 
-def _on_roles(
-    cut: Cut,
-    instances: Sequence[InstanceResult],
-    ends: Sequence[EndResult],
-    end: EndResult,
-    shares: Mapping[int, CpuShares | None],
-    host_account: Account,
-) -> Iterator[SharedCpu]:
+def _on_roles(seen: Seen, end: EndResult, host_account: Account) -> Iterator[SharedCpu]:
     """CPUs of each role, and what tasks used there beyond the load."""
-    busy_ratio = partial(used_ratio, load_niced=niced_counts(end))
-    for cpu in sorted({*(cut.spec(end.host).irq_cpus or ())} & host_account.elsewhere.keys()):
+    busy_ratio, shares = partial(used_ratio, load_niced=niced_counts(end)), seen.cpu_shares(end)
+    for cpu in sorted({*(seen.spec(end).irq_cpus or ())} & host_account.elsewhere.keys()):
         share = shares.get(cpu)
         if share is not None:
             yield SharedCpu(
                 (cpu,), "irq", busy_ratio(share), 0.0, host_account.elsewhere[cpu], _softirqs(share)
             )
-    for cpus, loads in load_by_cpus(cut, instances, ends, end).items():
+    for cpus, loads in load_by_cpus(seen, end).items():
         role_shares = {cpu: share for cpu, share in shares.items() if share and (cpus is None or cpu in cpus)}
         if not role_shares:
             continue
@@ -124,15 +106,12 @@ def _softirqs(share: CpuShares) -> float:
     return share.soft_ratio + share.irq_ratio
 
 
-def load_by_cpus(
-    cut: Cut, instances: Sequence[InstanceResult], ends: Sequence[EndResult], end: EndResult
-) -> dict[frozenset[int] | None, list[float | None]]:
+def load_by_cpus(seen: Seen, end: EndResult) -> dict[frozenset[int] | None, list[float | None]]:
     """CPUs that processes of an end were put on → what each of these used, in cores; None: anywhere."""
-    together = sorted(on_one_machine(cut, ends, end), key=lambda machine_end: machine_end is not end)
-    case = cut.run.planned.case
+    together = sorted(on_one_machine(seen, end), key=lambda machine_end: machine_end is not end)
     groups: dict[frozenset[int] | None, list[float | None]] = {}
-    for machine_end, instance in product(together, instances):
-        for role in case.roles_at(instance.instance, machine_end.host):
+    for machine_end, instance in product(together, seen.instances):
+        for role in seen.case.roles_at(instance.instance, machine_end.host):
             cpus = cpus_of(instance, role)
             if machine_end is end or cpus in groups:
                 cores = instance.sender_cpu_cores if role == "sender" else instance.receiver_cpu_cores
@@ -140,33 +119,28 @@ def load_by_cpus(
     return groups
 
 
-def account(
-    cut: Cut, instances: Sequence[InstanceResult], ends: Sequence[EndResult], end: EndResult
-) -> Account | Missing:
+def account(seen: Seen, end: EndResult) -> Account | Missing:
     """The account of one end's host, or why there is none."""
-    of_processes = cut.run.planned.case.of_processes
-    if not instances and of_processes:
+    of_processes = seen.case.of_processes
+    if not seen.instances and of_processes:
         return Missing("no load ran")
-    spec = cut.spec(end.host)
-    if cut.setup.concurrent_pairs and {*spec.shares_cpus_with} - {*cut.run.planned.case.hosts}:
+    if seen.setup.concurrent_pairs and {*seen.spec(end).shares_cpus_with} - {*seen.case.hosts}:
         return Missing("other pairs may load its CPUs at the same time")
-    together = on_one_machine(cut, ends, end)
+    together = on_one_machine(seen, end)
     load = whole_sum(map(load_cores, together))
     if not of_processes and load is None:
         return Missing("what the server's sessions used is not told apart from others")
     shares: dict[int, CpuShares | None] = {}
     for machine_end in together:  # hosts may share a part of their CPUs, or cores of which each has a thread
-        end_shares = cpu_shares(
-            cut.spec(machine_end.host), cut.readings.get(machine_end.host, ()), cut.window
-        )
+        end_shares = seen.cpu_shares(machine_end)
         shares = end_shares | shares if machine_end is not end else shares | end_shares
     measured_shares = {cpu: share for cpu, share in shares.items() if share is not None}
     if not measured_shares or len(measured_shares) < len(shares):
         return Missing(end.reasons.get("cpu_cores", "its CPU use is not known"))
     if load is None:
         return Missing("the load does not say what it used")
-    placed = _placed(cut.run.planned.case, instances, together) if of_processes else None
-    irq_cpus = frozenset(cpu for machine_end in together for cpu in cut.spec(machine_end.host).irq_cpus or ())
+    placed = _placed(seen, together) if of_processes else None
+    irq_cpus = frozenset(cpu for machine_end in together for cpu in seen.spec(machine_end).irq_cpus or ())
     others = {
         process.tid: process for machine_end in together for process in machine_end.other_processes
     }.values()
@@ -187,15 +161,15 @@ def account(
     )
 
 
-def on_one_machine(cut: Cut, ends: Sequence[EndResult], end: EndResult) -> list[EndResult]:
+def on_one_machine(seen: Seen, end: EndResult) -> list[EndResult]:
     """The ends whose load runs on the CPUs of this one: hosts of a lab may share them."""
-    spec = cut.spec(end.host)
+    spec = seen.spec(end)
     return [
         candidate
-        for candidate in ends
+        for candidate in seen.ends
         if candidate is end
         or candidate.host in spec.shares_cpus_with
-        or end.host in cut.spec(candidate.host).shares_cpus_with
+        or end.host in seen.spec(candidate).shares_cpus_with
     ]
 
 
@@ -226,14 +200,12 @@ def surely_used(idle_ratio: float) -> float:
     return max(0.0, (1 - 2 * idle_ratio) / (1 - idle_ratio)) if idle_ratio < 1 else 0.0
 
 
-def _placed(
-    case: Case, instances: Sequence[InstanceResult], ends: Sequence[EndResult]
-) -> frozenset[int] | None:
+def _placed(seen: Seen, ends: Sequence[EndResult]) -> frozenset[int] | None:
     cpu_sets = [
         cpus_of(instance, role)
-        for instance in instances
+        for instance in seen.instances
         for end in ends
-        for role in case.roles_at(instance.instance, end.host)
+        for role in seen.case.roles_at(instance.instance, end.host)
     ]
     pinned_sets = [cpus for cpus in cpu_sets if cpus is not None]
     return frozenset[int]().union(*pinned_sets) if len(pinned_sets) == len(cpu_sets) else None

@@ -11,11 +11,12 @@ from linewatt.campaign import host_as_set
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
+from linewatt.engine.measuring.ends import cpu_shares
 from linewatt.engine.measuring.window import EndRun
 from linewatt.engine.measuring.window_power import IdlePower, Meters
 from linewatt.hosts import HostSpec, Offset
 from linewatt.loads import Load, load_of
-from linewatt.model import Case, EndResult, InstanceResult, Role, Window
+from linewatt.model import Case, CpuShares, EndResult, InstanceResult, Role, Window
 from linewatt.records import Supplies
 
 
@@ -180,6 +181,10 @@ class Seen:
     def reading(self, end: EndResult, source: str) -> Reading | None:
         """What one sensor of an end's host delivered."""
         return next((reading for reading in self.readings(end) if reading.source == source), None)
+
+    def cpu_shares(self, end: EndResult) -> dict[int, CpuShares | None]:
+        """Shares of each CPU of an end's host over the window."""
+        return cpu_shares(self.spec(end), self.readings(end), self.window)
 
     def readback(self, end: EndResult) -> ReadBack | None:
         return self.cut.readback(end.host)

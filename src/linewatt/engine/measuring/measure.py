@@ -199,7 +199,8 @@ def trial_of(cut: Cut, overhead_s: float | None, checks: Sequence[Check] | None 
     """The trial of which a window was cut, with what all checks, or these, found. Raises ParseError."""
     run, case = cut.run, cut.run.planned.case
     instances = tuple(_instance_result(run, cut) for run in cut.runs)
-    ends = with_foreign(cut, instances, [_end(cut, host, role) for host, role in case.ends])
+    seen = with_foreign(Seen(cut, instances, tuple(_end(cut, host, role) for host, role in case.ends)))
+    ends = seen.ends
     sender, receiver = (next((end for end in ends if _is_whole(end, case, role)), None) for role in _ROLES)
     trial = Trial(
         number=run.planned.number,
@@ -220,7 +221,7 @@ def trial_of(cut: Cut, overhead_s: float | None, checks: Sequence[Check] | None 
         sender=sender,
         receiver=receiver,
         instances=instances,
-        flags=flags(Seen(cut, instances, tuple(ends)), checks),
+        flags=flags(seen, checks),
         data_ports=port_results(run, instances, {end.role: end for end in ends}),
         flows=tuple(_flow(case, pair, line, ends) for pair, line in zip(case.pairs, run.flows, strict=False))
         if case.flows

@@ -22,7 +22,6 @@ from linewatt.analysis.limits import (
 )
 from linewatt.engine.measuring.accounts import Account, account, load_by_cpus, load_cores, on_one_machine
 from linewatt.engine.measuring.cut import Seen
-from linewatt.engine.measuring.ends import cpu_shares
 from linewatt.findings import (
     BUSY_IDLE_CORES,
     BUSY_IDLE_HOST,
@@ -56,14 +55,14 @@ def check(seen: Seen) -> Iterator[Flag]:
     """Both ends; of ends that share their CPUs what others used is told once."""
     reported_hosts: set[str] = set()
     for end in seen.ends:
-        shares = cpu_shares(seen.spec(end), seen.readings(end), seen.window)
+        shares = seen.cpu_shares(end)
         yield from unchecked(end, seen.case.paced, seen.setup.tick_accounting.get(end.host))
         yield from hidden(seen, end, shares)
         if end.host not in reported_hosts:
             yield from foreign(seen, end)
         yield from on_full(end)
         yield from out_of_quota(end)
-        reported_hosts |= {machine_end.host for machine_end in on_one_machine(seen.cut, seen.ends, end)}
+        reported_hosts |= {machine_end.host for machine_end in on_one_machine(seen, end)}
         yield from stolen(end)
         yield from background(end, seen.setup.idle_cores.get(end.host), len(shares))
 
@@ -101,7 +100,7 @@ def _compared(
     seen: Seen, end: EndResult, shares: dict[int, CpuShares | None]
 ) -> Iterator[tuple[str, float, float]]:
     """Where, what mpstat shows there, what the load used there: by CPU where it was put, else the host."""
-    for cpus, loads in load_by_cpus(seen.cut, seen.instances, seen.ends, end).items():
+    for cpus, loads in load_by_cpus(seen, end).items():
         role_shares = [share for cpu, share in shares.items() if share and (cpus is None or cpu in cpus)]
         load = whole_sum(loads)
         if load is None or len(role_shares) < (len(shares) if cpus is None else len(cpus)):
@@ -122,7 +121,7 @@ def _tolerance(load: float, window_s: float) -> float:
 
 def foreign(seen: Seen, end: EndResult) -> Iterator[Flag]:
     """Work of others in the window, beyond what was there when the host was idle."""
-    host_account = account(seen.cut, seen.instances, seen.ends, end)
+    host_account = account(seen, end)
     if isinstance(host_account, Missing):
         return
     excess = (
@@ -146,7 +145,7 @@ def foreign(seen: Seen, end: EndResult) -> Iterator[Flag]:
             "kernel that charges by the tick charges a paced load too much",
         )
         return
-    hosts = [machine_end.host for machine_end in on_one_machine(seen.cut, seen.ends, end)]
+    hosts = [machine_end.host for machine_end in on_one_machine(seen, end)]
     yield Flag(
         "foreign-load",
         ", ".join(hosts),

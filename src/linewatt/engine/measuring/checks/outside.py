@@ -10,7 +10,6 @@ from linewatt.engine.live.confinement import Cpuset, ProcessLimits, ResourceUse
 from linewatt.engine.live.readback import ReadBack, Thread
 from linewatt.engine.measuring.accounts import on_one_machine
 from linewatt.engine.measuring.cut import PlacedProcess, Seen
-from linewatt.engine.measuring.ends import cpu_shares
 from linewatt.findings import NEAR_LIMIT_RATIO, OUTRANKED_CORES, WAITED_FOR_MEMORY
 from linewatt.hosts.facts import format_cpulist, parse_cpulist
 from linewatt.model import EndResult, Flag, OtherProcess, SchedulingClass
@@ -34,13 +33,12 @@ def check(seen: Seen) -> Iterator[Flag]:
     for end in seen.ends:
         readback, placed = seen.readback(end), seen.cut.placed(end.host)
         if readback is not None:
-            cpus = cpu_shares(seen.spec(end), seen.readings(end), seen.window)
-            yield from withheld(end.host, readback, placed, tuple(cpus))
+            yield from withheld(end.host, readback, placed, tuple(seen.cpu_shares(end)))
             yield from priority(end.host, readback, placed)
             yield from near_limit(end.host, readback.process_limits, placed)
             if end.host not in hosts:
                 yield from outranked(end, readback, placed)
-        hosts |= {host_end.host for host_end in on_one_machine(seen.cut, seen.ends, end)}
+        hosts |= {host_end.host for host_end in on_one_machine(seen, end)}
         yield from short_of_memory(end)
 
 

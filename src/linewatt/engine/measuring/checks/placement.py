@@ -8,7 +8,6 @@ from typing import Literal
 
 from linewatt.engine.live.readback import ReadBack, Thread
 from linewatt.engine.measuring.cut import PlacedProcess, Seen
-from linewatt.engine.measuring.ends import cpu_shares
 from linewatt.findings import ELSEWHERE_CORES, ELSEWHERE_RATIO
 from linewatt.hosts.facts import format_cpulist, parse_cpulist
 from linewatt.model import CpuShares, Flag, InstanceResult
@@ -27,10 +26,9 @@ def check(seen: Seen) -> Iterator[Flag]:
     for pair, instances in seen.pairs:
         yield from thread_counts(pair.receiver, instances)
     for end in seen.with_role("receiver"):
-        spec = seen.spec(end)
-        shares = cpu_shares(spec, seen.readings(end), seen.window)
-        yield from receive_work(end.host, spec.irq_cpus or (), shares, end.counters)
-        yield from receive_work_unseen(end.host, spec.irq_cpus or (), shares, end.reasons.get("cpu_cores"))
+        irq_cpus, shares = seen.spec(end).irq_cpus or (), seen.cpu_shares(end)
+        yield from receive_work(end.host, irq_cpus, shares, end.counters)
+        yield from receive_work_unseen(end.host, irq_cpus, shares, end.reasons.get("cpu_cores"))
 
 
 def processes(host: str, readback: ReadBack | None, placed: Sequence[PlacedProcess]) -> Iterator[Flag]:

@@ -9,7 +9,6 @@ from itertools import combinations, pairwise, permutations
 
 from linewatt.analysis.power import SCOPE_WORDS, Total, power_of_cpus, total_of_scope
 from linewatt.engine.measuring.cut import Seen
-from linewatt.engine.measuring.ends import cpu_shares
 from linewatt.findings import (
     ALIKE_CHANGES,
     ALIKE_RATIO,
@@ -34,7 +33,7 @@ def check(seen: Seen) -> Iterator[Flag]:
     """Both ends."""
     for end in seen.ends:
         yield from implausible(end, seen.setup.supplies.get(end.host))
-        yield from another_unit(end, len(cpu_shares(seen.spec(end), seen.readings(end), seen.window)))
+        yield from another_unit(end, len(seen.cpu_shares(end)))
         yield from less_than_its_cpus(end, [peer for peer in seen.ends if peer is not end])
     yield from one_meter(seen)
 
