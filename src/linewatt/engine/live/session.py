@@ -116,7 +116,7 @@ class Session:
         for. Raises HostInUse, HostError.
         """
         self._tell = tell
-        await _all(self._connect(name) for name in sorted(self.specs))
+        await wait_for_all(self._connect(name) for name in sorted(self.specs))
         await self._take([self.hosts[name] for name in self.specs], on_busy)
 
     async def _connect(self, name: str) -> None:
@@ -127,11 +127,11 @@ class Session:
             self._held[host.spec.name] = held
             if held.note is not None:
                 self._tell(held.note)
-        await _all(lock.writers_ended(host, self._tell) for host in hosts)
+        await wait_for_all(lock.writers_ended(host, self._tell) for host in hosts)
 
     async def learn(self) -> None:
         """What every host says of itself. Raises HostError, InvalidInput, the first by name."""
-        await _all(self._learn(name) for name in sorted(self.specs))
+        await wait_for_all(self._learn(name) for name in sorted(self.specs))
 
     async def _learn(self, name: str) -> None:
         async with self._connector.few:
@@ -299,7 +299,7 @@ class Session:
         await (self._start(names) if begun is None else begun)
 
     async def _start(self, names: Iterable[str] | None) -> None:
-        await _all(feed.start(self.hosts[feed.host]) for feed in self.all_feeds(names))
+        await wait_for_all(feed.start(self.hosts[feed.host]) for feed in self.all_feeds(names))
 
     async def first_readings(self, names: Iterable[str] | None = None, *, ever: bool = False) -> None:
         """Wait until every sensor has delivered once since its start; sources of power may be down.
@@ -310,7 +310,7 @@ class Session:
         feeds = [
             feed for feed in self.all_feeds(names) if feed.essential and not (ever and feed.latest_s > 0)
         ]
-        await _all(_first_reading(feed) for feed in feeds)
+        await wait_for_all(_first_reading(feed) for feed in feeds)
 
     def all_feeds(self, names: Iterable[str] | None = None) -> list[LiveFeed]:
         """The sensors of these hosts; ``None``: of all."""
@@ -418,7 +418,7 @@ async def learn_further_nics(host: Host, host_facts: dict[str, dict[str, Any]], 
         host_facts.setdefault(facts.FURTHER_NICS, {})[port.data] = facts.parse_nic(done.stdout)
 
 
-async def _all(awaitables: Iterable[Awaitable[None]]) -> None:
+async def wait_for_all(awaitables: Iterable[Awaitable[None]]) -> None:
     """Wait for all, then raise the first error: nothing is left running behind it."""
     for outcome in await asyncio.gather(*awaitables, return_exceptions=True):
         if isinstance(outcome, BaseException):

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from linewatt.campaign.planning import Round
-from linewatt.engine.live.session import End, Session
+from linewatt.engine.live.session import End, Session, wait_for_all
 from linewatt.errors import HostError
 from linewatt.hosts import Host, now_s
 from linewatt.model import Case
@@ -48,10 +48,7 @@ async def refuse_shared_ports(session: Session, rounds: Iterable[Round]) -> None
         if case.data_ports is not None:
             pairs.setdefault((frozenset(case.hosts), case.family), case)
     for row in in_rows(pairs.values()):
-        outcomes = await asyncio.gather(*(_prove_all(session, case) for case in row), return_exceptions=True)
-        for outcome in outcomes:
-            if isinstance(outcome, BaseException):
-                raise outcome
+        await wait_for_all(_prove_all(session, case) for case in row)
 
 
 def in_rows(cases: Iterable[Case]) -> Iterator[list[Case]]:
