@@ -184,8 +184,8 @@ def _cores(
     covered_shares = [share for share in shares.values() if share is not None]
     if not shares or len(covered_shares) < len(shares):
         host_mean = mean_over(cpu.samples(WHOLE_HOST), window) if cpu else None
-        if host_mean is not None and host_mean.coverage >= COVERAGE_NEEDED:
-            return host_mean.value
+        if host_mean is not None:
+            return host_mean
         missing = [number for number, share in shares.items() if share is None]
         source = cpu.source if cpu else CPU_SHARE_SOURCES[0]
         reasons["cpu_cores"] = (

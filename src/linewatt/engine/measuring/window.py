@@ -116,25 +116,18 @@ def overlap_s(start_s: float, end_s: float, window: Window) -> float:
     return max(0.0, min(end_s, window.end_s) - max(start_s, window.start_s))
 
 
-@dataclass(frozen=True, slots=True)
-class Mean:
-    """A mean over the window, and the part of the window its samples cover (0..1)."""
-
-    value: float
-    coverage: float
-
-
-def mean_over(samples: Iterable[Sample], window: Window) -> Mean | None:
-    """Mean of samples that each average over their span, weighted by their overlap with the window."""
+def mean_over(samples: Iterable[Sample], window: Window) -> float | None:
+    """Mean of samples that each average over their span, weighted by their overlap with the window; ``None``
+    unless they cover it."""
     weighted = covered_s = 0.0
     for sample in samples:
         if sample.value is not None:
             share_s = overlap_s(sample.time_s - sample.span_s, sample.time_s, window)
             weighted += share_s * sample.value
             covered_s += share_s
-    if covered_s <= 0:
+    if covered_s <= 0 or covered_s / window.seconds < COVERAGE_NEEDED:
         return None
-    return Mean(weighted / covered_s, covered_s / window.seconds)
+    return weighted / covered_s
 
 
 def total_rates(receivers: Sequence[EndRun], window: Window) -> list[float]:

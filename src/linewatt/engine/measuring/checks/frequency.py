@@ -15,7 +15,7 @@ from statistics import fmean, stdev
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.ends import shares_of
-from linewatt.engine.measuring.window import COVERAGE_NEEDED, mean_over
+from linewatt.engine.measuring.window import mean_over
 from linewatt.findings import FREQUENCY_DIFFERENCE, FREQUENCY_SDS, POWER_LIMIT_RATIO, SIBLING_BUSY
 from linewatt.hosts.facts import format_cpulist
 from linewatt.model import EndResult, Flag, Window
@@ -135,8 +135,8 @@ def _frequencies(cpufreq: Reading, mpstat: Reading, window: Window) -> _Readings
 
 
 def _is_busy(cpu: int, mpstat: Reading, window: Window) -> bool:
-    idle = mean_over(mpstat.samples(f"cpu{cpu}.idle_ratio"), window)
-    return idle is not None and idle.coverage >= COVERAGE_NEEDED and idle.value < BUSY_IDLE_RATIO
+    idle_ratio = mean_over(mpstat.samples(f"cpu{cpu}.idle_ratio"), window)
+    return idle_ratio is not None and idle_ratio < BUSY_IDLE_RATIO
 
 
 def _slow(name: str, role: _Readings, end: EndResult, window: Window) -> Iterator[str]:
