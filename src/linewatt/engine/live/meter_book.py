@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -213,13 +213,9 @@ class MeterBook:
         channel, earlier = self._channels.get(host, {}).get(key), self._before.get(host, {}).get(key)
         learned = channel.dynamics() if channel is not None else Dynamics()
         before = earlier.dynamics if earlier is not None else Dynamics()
-        merged = Dynamics(
-            refresh_s=learned.refresh_s if learned.refresh_s is not None else before.refresh_s,
-            averaging_s=learned.averaging_s if learned.settle_s is not None else before.averaging_s,
-            delay_s=learned.delay_s if learned.settle_s is not None else before.delay_s,
-            settle_s=learned.settle_s if learned.settle_s is not None else before.settle_s,
-        )
-        return merged | self._declared.get((host, key[0]), Dynamics())
+        refresh_s = learned.refresh_s if learned.refresh_s is not None else before.refresh_s
+        response = learned if learned.settle_s is not None else before
+        return replace(response, refresh_s=refresh_s) | self._declared.get((host, key[0]), Dynamics())
 
     def _record(self, host: str, key: tuple[str, str]) -> Meter:
         channel = self._channels.get(host, {}).get(key) or _Channel()
