@@ -13,7 +13,7 @@ from linewatt.analysis.cases.load_levels import LevelPoint, level_curves
 from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.analysis.power.summary import EndPower
 from linewatt.analysis.statistics.stats import Estimate
-from linewatt.engine.live.trial import Levels, NotCalibrated
+from linewatt.engine.live.trial import Levels, TrialFailed
 from linewatt.model import Case, Provenance, Trial
 
 CASE = Case("tcp", "h1", "h2", instances=2)
@@ -44,7 +44,7 @@ def test_every_pair_is_offered_the_same_the_smallest_of_their_maxima() -> None:
 
 def test_without_a_trial_at_full_rate_there_is_no_level_but_idle() -> None:
     levels = Levels([trial(CASE, None), trial(replace(CASE, instances=1), 9e9)])
-    with pytest.raises(NotCalibrated, match="no trial of this case at full rate"):
+    with pytest.raises(TrialFailed, match="no trial of this case at full rate"):
         levels.target_bps(at(0.5))
     assert levels.target_bps(at(0.0)) == 0.0
 

@@ -114,7 +114,7 @@ class LiveTrial:
         return self.planned.case
 
     async def prepare(self) -> None:
-        """Servers listening, clients held. Raises TrialFailed, HostError, NotCalibrated."""
+        """Servers listening, clients held. Raises TrialFailed, HostError."""
         self._target_bps = self._levels.target_bps(self.case)
         self._lines = self._session.port_lines(self.case)
         self._line = all_lines([port.line for port in self._lines])
@@ -131,7 +131,7 @@ class LiveTrial:
         """Why it cannot be prepared, with everything stopped; ``None``: it is ready."""
         try:
             await self.prepare()
-        except (TrialFailed, NotCalibrated, HostError) as error:
+        except (TrialFailed, HostError) as error:
             await self.stop()
             return str(error)
         return None
@@ -328,10 +328,6 @@ def _ports(ports: Sequence[int]) -> str:
     return f"port {ports[0]}" if len(ports) == 1 else f"ports {min(ports)}-{max(ports)}"
 
 
-class NotCalibrated(LinewattError):
-    """No trial at full rate has come to a number, so no part of it can be offered."""
-
-
 class Levels:
     """Learns from trials at full rate, and says what a level of them is."""
 
@@ -350,7 +346,7 @@ class Levels:
         """What all instances of a case together are to offer; ``None``: what the case says itself.
 
         It is of the smallest mean of all pairs of hosts at full rate, so that every one is offered the same.
-        Raises NotCalibrated.
+        Raises TrialFailed where no trial at full rate has come to a number: no part of it can be offered.
         """
         if case.load_level is None:
             return None
@@ -358,5 +354,5 @@ class Levels:
             return 0.0
         pairs = self._seen.get(replace(case, load_level=None).key)
         if pairs is None:
-            raise NotCalibrated("its maximum is not known: no trial of this case at full rate is done")
+            raise TrialFailed("its maximum is not known: no trial of this case at full rate is done")
         return case.load_level * min(fmean(rates) for rates in pairs.values())
