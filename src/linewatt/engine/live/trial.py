@@ -44,20 +44,13 @@ class LoadTime:
     interval_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """An argument list, and what binds it to its CPUs."""
-
-    pin: list[str]
-    argv: list[str]
-
-
 @dataclass(slots=True)
 class Instance:
-    """The two processes of one load instance."""
+    """The two processes of one load instance: host → what binds its process to CPUs, role → its command."""
 
     planned: PlannedInstance
-    commands: dict[str, Command]
+    pins: dict[str, list[str]]
+    commands: dict[str, list[str]]
     most_bytes: int
     server: Process | None = None
     client: Process | None = None
@@ -159,19 +152,17 @@ class LiveTrial:
             case.receiver: bind_to_cpus(planned.receiver_cpu, planned.receiver_node),
         }
         load, versions = session.load, session.versions
-        server = load.server_command(job, versions[case.server])
-        client = load.client_command(job, versions[case.client])
         commands = {
-            "server": Command(pins[case.server], server),
-            "client": Command(pins[case.client], client),
+            "server": load.server_command(job, versions[case.server]),
+            "client": load.client_command(job, versions[case.client]),
         }
-        return Instance(planned, commands, load.most_bytes(job))
+        return Instance(planned, pins, commands, load.most_bytes(job))
 
     async def _start(self, instance: Instance, server: Host, client: Host) -> None:
-        serve, call = instance.commands["server"], instance.commands["client"]
-        instance.server = await server.start(serve.argv, wrapper=serve.pin)
+        pins, commands = instance.pins, instance.commands
+        instance.server = await server.start(commands["server"], wrapper=pins[self.case.server])
         instance.server.bound(instance.most_bytes)
-        instance.client = await client.start(call.argv, wrapper=call.pin, held=True)
+        instance.client = await client.start(commands["client"], wrapper=pins[self.case.client], held=True)
         instance.client.bound(instance.most_bytes)
 
     async def _wait_listening(self, server: Host) -> None:
@@ -267,9 +258,10 @@ class LiveTrial:
 
     def _output(self, instance: Instance) -> InstanceOutput:
         processes = {self.case.client: instance.client, self.case.server: instance.server}
+        hosts = {"server": self.case.server, "client": self.case.client}
         return InstanceOutput(
             instance.planned,
-            {role: [*command.pin, *command.argv] for role, command in instance.commands.items()},
+            {role: [*instance.pins[hosts[role]], *argv] for role, argv in instance.commands.items()},
             instance.client.so_far() if instance.client else None,
             instance.server.so_far() if instance.server else None,
             {host: process.pid if process else None for host, process in processes.items()},
