@@ -21,20 +21,11 @@ def sources_of(idle: IdleHost) -> set[str]:
 
 def follows_s(idle: IdleHost) -> float:
     """How long after a change the slowest meter of what is compared may still show what was before."""
-    return max(
-        (
-            sum(
-                one_s or 0.0
-                for one_s in (
-                    idle_power.refresh_s or idle_power.update_s,
-                    idle_power.averaging_s,
-                    idle_power.delay_s,
-                )
-            )
-            for idle_power in idle.power
-        ),
-        default=0.0,
-    )
+    followed_s = [
+        (meter.refresh_s or meter.update_s or 0.0) + (meter.averaging_s or 0.0) + (meter.delay_s or 0.0)
+        for meter in idle.power
+    ]
+    return max(followed_s, default=0.0)
 
 
 def warm(idle: IdleHost, reading: Reading, window: Window) -> tuple[str, ...]:
