@@ -172,10 +172,8 @@ async def read_back(
     except (HostError, WaitTimeout, ChangeError) as error:
         unread = (SettingRead(*setting, found=None, problem=str(error)) for setting in settings)
         return ReadBack(asked_s, (), tuple(unread), str(error))
-    (threads, facts_result, *further_results), answers = (
-        results[: len(first)],
-        results[len(first) : len(first) + len(settings)],
-    )
+    threads, facts_result, *further_results = results[: len(first)]
+    answers = results[len(first) : len(first) + len(settings)]
     # a host without awk or bash 4, or that shows nothing of others' processes, does not tell these
     times = None if ours is None else _told(processes.parse, results[-1].stdout)
     outside = _told(throttling.parse, results[-len(last)].stdout) if pids else None

@@ -90,10 +90,8 @@ def _on_roles(seen: Seen, end: EndResult, host_account: Account) -> Iterator[Sha
         load = whole_sum(loads)
         if load is not None:
             others = sum(map(task_cores, role_shares.values())) - load
-            busy, soft = (
-                fmean(map(busy_ratio, role_shares.values())),
-                sum(map(_softirqs, role_shares.values())),
-            )
+            busy = fmean(map(busy_ratio, role_shares.values()))
+            soft = sum(map(_softirqs, role_shares.values()))
             yield SharedCpu(tuple(sorted(role_shares)), "app", busy, load, others, soft)
         if len(role_shares) > 1:  # a single full one of several, by what was seen there
             cpu = max(role_shares, key=lambda cpu: busy_ratio(role_shares[cpu]))

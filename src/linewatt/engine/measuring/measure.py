@@ -272,10 +272,8 @@ def _flow(case: Case, pair: Case, line: LineLimit | None, ends: Sequence[EndResu
 
 
 def _instance_result(instance_run: InstanceRun, cut: Cut) -> InstanceResult:
-    sent, received = (
-        count_in_window(instance_run.sender, cut.window),
-        count_in_window(instance_run.receiver, cut.window),
-    )
+    sent = count_in_window(instance_run.sender, cut.window)
+    received = count_in_window(instance_run.receiver, cut.window)
     planned = instance_run.output.planned
     case = cut.run.planned.case.pair_of(planned.instance)
     return InstanceResult(
