@@ -175,15 +175,8 @@ class CampaignRun(Run[events.Ended]):
             for position, planned in enumerate(rounds):
                 round_ = remaining.round(planned)
                 if round_.trials:
-                    later_rounds = rounds[position + 1 :]
-                    following = next(
-                        (
-                            next_round
-                            for later in later_rounds
-                            if (next_round := remaining.round(later)).trials
-                        ),
-                        None,
-                    )
+                    later_rounds = map(remaining.round, rounds[position + 1 :])
+                    following = next((later for later in later_rounds if later.trials), None)
                     if following is not None and remaining.follows(following, round_):
                         following = None
                     remaining_rounds = min(len(rounds) - position, remaining.to_run)

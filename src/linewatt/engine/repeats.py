@@ -71,7 +71,7 @@ class Remaining:
 
     def rounds(self) -> list[Round]:
         """The rounds of the plan with what is left of them."""
-        return [needed_round for planned in self._plan.rounds if (needed_round := self.round(planned)).trials]
+        return [needed for needed in map(self.round, self._plan.rounds) if needed.trials]
 
     def learn(self, trial: Trial) -> None:
         """Take a trial into account that is on disk now."""
