@@ -153,12 +153,8 @@ class Seen:
     def pairs(self) -> Iterator[tuple[Case, tuple[InstanceResult, ...]]]:
         """Each pair that it has, with its instances."""
         for pair in self.case.pairs:
-            yield (
-                pair,
-                tuple(
-                    instance for instance in self.instances if self.case.pair_of(instance.instance) == pair
-                ),
-            )
+            instances = (result for result in self.instances if self.case.pair_of(result.instance) == pair)
+            yield pair, tuple(instances)
 
     def with_role(self, role: Role) -> tuple[EndResult, ...]:
         """The ends that send, or receive, in any pair."""

@@ -66,7 +66,8 @@ def measure(
 
     What a round knows of hosts that are no end of the trial is no part of it.
     """
-    run, setup = run.of_its_hosts(), setup.of(run.planned.case.hosts)
+    case = run.planned.case
+    run, setup = run.of_its_hosts(), setup.of(case.hosts)
     raw = _raw(run, readings, load) | {run_record.NAME: run_record.text_of(run, readings, setup, overhead_s)}
     sensed = tuple(
         Series(reading.host, reading.source, reading.channels, reading.samples())
@@ -85,24 +86,16 @@ def measure(
         )
     except ParseError as error:
         return Measured(_failed(run, _because(dead, str(error))), sensed, raw)
-    for pair in run.planned.case.pairs if runs else ():
-        pair_runs = [
-            pair_run
-            for pair_run in runs
-            if run.planned.case.pair_of(pair_run.output.planned.instance) == pair
-        ]
-        rates = [
-            instance.throughput_bps
-            for instance in trial.instances
-            if run.planned.case.pair_of(instance.instance) == pair
-        ]
+    for pair in case.pairs if runs else ():
+        pair_runs = [pair_run for pair_run in runs if case.pair_of(pair_run.output.planned.instance) == pair]
+        rates = [result.throughput_bps for result in trial.instances if case.pair_of(result.instance) == pair]
         if dead is None and not sum(rates):
             dead = nothing_arrived(run, pair)
         dead = dead or silence_reason(run, pair_runs, window, pair)
     dead = dead or left_its_port(trial)
     if dead is not None:
         return Measured(_failed(run, dead), sensed, raw)
-    measuring = measuring_of(run.planned.case)
+    measuring = measuring_of(case)
     of_load = load_series(run, runs, load.name) if measuring is None else measuring.series(run)
     return Measured(trial, (*sensed, *of_load), raw)
 
