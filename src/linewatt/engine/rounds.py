@@ -111,7 +111,7 @@ class RoundRunner:
                 trials, await asyncio.gather(*(live.collect() for live in prepared.ready))
             )
             if any(run.failure is None for run in collected):
-                readbacks = await asking.answers()
+                readbacks = await asking.answers
             else:
                 asking.cancel()
                 readbacks = await asking.behind()

@@ -60,7 +60,8 @@ class Asking:
         self._latest_s = released_s + campaign.load_s - min(ASKING_S, tail_s / 4)
         self._feeds = feeds
         self.closed = asyncio.ensure_future(self._close())
-        self._answers = asyncio.ensure_future(self._ask())
+        self.answers = asyncio.ensure_future(self._ask())
+        """host → what it showed"""
 
     async def _close(self) -> None:
         """Until every reading that touches the window is there."""
@@ -112,10 +113,6 @@ class Asking:
         sensors = (feed.pid for feed in self._session.feeds[name])
         return [*load, *(pid for pid in sensors if pid is not None)]
 
-    async def answers(self) -> dict[str, ReadBack]:
-        """What the hosts showed."""
-        return await self._answers
-
     async def behind(self) -> dict[str, ReadBack]:
         """What is still to be seen of hosts whose loads have all failed: facts alone, nothing runs there."""
         hosts = self._session.hosts
@@ -125,7 +122,7 @@ class Asking:
 
     def cancel(self) -> None:
         """The round came to nothing: nobody waits for its readings."""
-        self._answers.cancel()
+        self.answers.cancel()
         self.closed.cancel()
 
 

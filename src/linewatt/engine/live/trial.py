@@ -16,7 +16,7 @@ from typing import Protocol
 
 from linewatt.campaign import load_options
 from linewatt.campaign.planning import PlannedInstance, PlannedTrial
-from linewatt.engine.live.line_rate import LineLimit, PortLine, all_lines
+from linewatt.engine.live.line_rate import PortLine, all_lines
 from linewatt.engine.live.session import End, Session
 from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
 from linewatt.engine.readiness.checkup_probes import listening_command
@@ -92,7 +92,6 @@ class LiveTrial:
         self._levels = levels
         self._target_bps: float | None = None
         self._lines: tuple[PortLine, ...] = ()
-        self._line: LineLimit | None = None
         self._pcie_goodput_bps: dict[str, float | None] = {}
         self._framings: dict[str, Framing] = {}
         self._session = session
@@ -110,7 +109,6 @@ class LiveTrial:
         """Servers listening, clients held. Raises TrialFailed, HostError."""
         self._target_bps = self._levels.target_bps(self.case)
         self._lines = self._session.port_lines(self.case)
-        self._line = all_lines([port.line for port in self._lines])
         self._pcie_goodput_bps = self._session.pcie_goodput_bps(self.case)
         self._framings = {name: end.framing for name, end in self._session.ends(self.case).items()}
         self._instances = [self._instance(planned) for planned in self.planned.instances]
@@ -275,6 +273,7 @@ class LiveTrial:
             clocks = self._session.clocks(self.case)
         if failure is None and self._instances:
             failure = _set_meanwhile(self._clocks, clocks, ended_s - self._started_s)
+        line = all_lines([port.line for port in self._lines])
         return TrialRun(
             self.planned,
             self._started_s,
@@ -284,9 +283,9 @@ class LiveTrial:
             clocks,
             failure,
             self._target_bps,
-            self._line.goodput_bps if self._line else None,
-            line_kind=self._line.kind if self._line else None,
-            line_host=self._line.host if self._line else None,
+            line.goodput_bps if line else None,
+            line_kind=line.kind if line else None,
+            line_host=line.host if line else None,
             pcie_goodput_bps=self._pcie_goodput_bps,
             framings=self._framings,
             data_ports=self._lines if self.case.data_ports else (),
