@@ -181,22 +181,18 @@ def _one_cpu(cpu: int, mean: Callable[[str], float | None]) -> CpuShares | None:
 def _cores(
     shares: dict[int, CpuShares | None], reasons: dict[str, str], cpu: Reading | None, window: Window
 ) -> float | None:
-    covered_shares = [share for share in shares.values() if share is not None]
-    if not shares or len(covered_shares) < len(shares):
-        host_mean = mean_over(cpu.samples(WHOLE_HOST), window) if cpu else None
-        if host_mean is not None:
-            return host_mean
-        missing = [number for number, share in shares.items() if share is None]
-        source = cpu.source if cpu else CPU_SHARE_SOURCES[0]
-        reasons["cpu_cores"] = (
-            f"{source} does not cover the window on CPU {format_cpulist(missing)}"
-            if missing
-            else f"{source} does not cover the window"
-            if cpu and cpu.samples(WHOLE_HOST)
-            else f"no {source} readings"
-        ) + (_cause(cpu, missing, window) if cpu else "")
+    cores = whole_sum(None if share is None else share.busy_ratio for share in shares.values())
+    if cores is not None:
+        return cores
+    if cpu is None:
+        reasons["cpu_cores"] = f"no {CPU_SHARE_SOURCES[0]} readings"
         return None
-    return sum(share.busy_ratio for share in covered_shares)
+    host_mean = mean_over(cpu.samples(WHOLE_HOST), window)
+    if host_mean is None:
+        missing = [number for number, share in shares.items() if share is None]
+        where = f" on CPU {format_cpulist(missing)}" if missing else ""
+        reasons["cpu_cores"] = f"{cpu.source} does not cover the window{where}{_cause(cpu, missing, window)}"
+    return host_mean
 
 
 def _cause(cpu: Reading, missing: Sequence[int], window: Window) -> str:
