@@ -122,10 +122,7 @@ class Proofs:
         problems = [
             problem for state in self._states(case) if (problem := self._found.get(state)) is not None
         ]
-        return next(
-            (way_problem for way_problem in problems if way_problem.kind != "silent"),
-            next(iter(problems), None),
-        )
+        return min(problems, key=lambda problem: problem.kind == "silent", default=None)
 
     def _states(self, case: Case) -> list[State]:
         return [(setting_of_hosts(case), leg) for leg in _legs(self._session, case)]
