@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol, get_args
+from typing import Any, get_args
 
 from linewatt.declare import SELDOM, Schema, keys_of, one_of, record, version
 from linewatt.json_document import document_of, of_class
@@ -147,21 +147,8 @@ class Ended:
         return not self.failed and not self.pending
 
 
-class RunEnded(Protocol):
-    """How any run ended."""
-
-    @property
-    def id(self) -> str:
-        """Of its result."""
-
-    @property
-    def path(self) -> str:
-        """Of its result."""
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether nothing failed, and nothing is left for ``resume``."""
-
+RunEnded = Ended | SoakEnded
+"""how any run ended: ``is_complete`` says whether nothing failed, and nothing is left for ``resume``"""
 
 Event = (
     Started
