@@ -333,19 +333,22 @@ def _ends(planned: PlannedTrial) -> tuple[events.Placed, ...]:
 
 def setup_of(session: Session, campaign: Campaign) -> Setup:
     """What is known of the hosts for the whole campaign."""
-    names = list(session.specs)
+    names, facts = list(session.specs), session.facts
     return Setup(
         omit_s=campaign.omit_s,
         steer=campaign.steer,
         window_s=campaign.window_s,
         hosts=session.specs,
-        base_frequency_hz={name: session.base_frequency_hz(name) for name in names},
-        tick_accounting={name: session.tick_accounting(name) for name in names},
-        package_limit_w={name: session.facts[name]["cpu"].get("package_limit_w") for name in names},
+        base_frequency_hz={
+            name: spec.base_frequency_hz or facts[name]["cpu"].get("base_frequency_hz")
+            for name, spec in session.specs.items()
+        },
+        tick_accounting={name: facts[name]["kernel"].get("tick_accounting") for name in names},
+        package_limit_w={name: facts[name]["cpu"].get("package_limit_w") for name in names},
         concurrent_pairs=campaign.concurrent_pairs,
         supplies=campaign.psus,
-        cores={name: core_groups(session.facts.get(name, {})) for name in names},
-        sysctls={name: _of_sockets(session.facts.get(name, {})) for name in names},
+        cores={name: core_groups(facts[name]) for name in names},
+        sysctls={name: _of_sockets(facts[name]) for name in names},
     )
 
 

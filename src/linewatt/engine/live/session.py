@@ -277,14 +277,6 @@ class Session:
     def clocks(self, case: Case) -> dict[str, Offset]:
         return {name: self.hosts[name].clock for name in case.hosts}
 
-    def base_frequency_hz(self, name: str) -> float | None:
-        """From the campaign, else as the host's facts tell it."""
-        return self.specs[name].base_frequency_hz or self.facts[name]["cpu"].get("base_frequency_hz")
-
-    def tick_accounting(self, name: str) -> bool | None:
-        """Whether the host's kernel charges CPU time by the tick; ``None`` where it cannot be told."""
-        return self.facts[name]["kernel"].get("tick_accounting")
-
     def begin_sensors(self) -> None:
         """Have every sensor start beside what hosts are asked: on hosts that are ours, which have no other
         controller and on which no change is being made. :meth:`start_sensors` tells what comes of it."""

@@ -29,6 +29,7 @@ class Setup:
     hosts: Mapping[str, HostSpec]
     base_frequency_hz: Mapping[str, float | None]
     tick_accounting: Mapping[str, bool | None]
+    """whether each host's kernel charges CPU time by the tick; ``None`` where it cannot be told"""
     idle_cores: Mapping[str, float | None] = field(default_factory=dict)
     idle_w: Mapping[str, IdlePower] = field(default_factory=dict)
     supplies: Mapping[str, Supplies] = field(default_factory=dict)
