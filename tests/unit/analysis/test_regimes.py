@@ -258,6 +258,14 @@ def test_the_message_of_a_finding_is_the_first_clause_of_its_flag() -> None:
     ]
 
 
+def test_each_of_two_flags_of_one_kind_is_told_once() -> None:
+    flags = tuple(Flag("rate-exceeded", where, "9 Gbps", "ask") for where in ("h1 → h2", "h2 → h1"))
+    (summary,) = series({1: 10})
+    findings = analyse_series("TCP", [replace(summary, case_flags=flags)]).findings
+    told = [finding.message for finding in findings if finding.kind == "rate-exceeded"]
+    assert [message.partition(", ")[2] for message in told] == ["h1 → h2: 9 Gbps", "h2 → h1: 9 Gbps"]
+
+
 def test_the_knee_of_a_broken_line_is_where_it_breaks() -> None:
     found = knee([(n, 10.0 * min(n, 6) + 0.5 * max(n - 6, 0)) for n in (1, 2, 4, 8, 16)])
     assert found is not None

@@ -17,7 +17,7 @@ from linewatt.analysis.power.machine_conditions import Beside
 from linewatt.analysis.power.outliers import power_outliers
 from linewatt.findings import Rank, kind_of
 from linewatt.json_document import document_of
-from linewatt.model import ENDS
+from linewatt.model import ENDS, Flag
 from linewatt.units import format_rate, format_significant, mbps_from_bps
 
 Readings = Mapping[int, Mapping[str, float]]
@@ -62,11 +62,12 @@ def _findings(series: Sequence[CaseSummary], readings: Readings) -> Iterator[Ser
     hidden = dict(ceilings(series))
     for at, summary in enumerate(series):
         yield from _limit(summary)
-        yield from _case_flags(summary)
+        flags = summary.case_flags
+        yield from (_flagged(summary, flag) for flag in flags if flag.code not in _SERIES_CODES)
         if at in hidden:
             yield _ceiling(summary, hidden[at])
         elif summary.limit.kind == "device-or-path":
-            yield from _flagged(summary, "hidden-ceiling")
+            yield from (_flagged(summary, flag) for flag in flags if flag.code == "hidden-ceiling")
     yield from _power(series, readings)
 
 
@@ -94,22 +95,16 @@ def _of_line(summary: CaseSummary) -> str:
     return f": {mbps_from_bps(line.used):,.0f} Mbps of {capacity_mbps:,} Mbps possible"
 
 
-def _case_flags(summary: CaseSummary) -> Iterator[SeriesFinding]:
-    for flag in summary.case_flags:
-        if flag.code not in _SERIES_CODES:
-            yield from _flagged(summary, flag.code)
-
-
-def _flagged(summary: CaseSummary, code: str) -> Iterator[SeriesFinding]:
-    kind = kind_of(code)
-    for flag in summary.case_flags:
-        if flag.code == code:
-            message, *details = clauses_of(flag)
-            instances = summary.case.instances
-            evidence = (*(["; ".join(details)] if details else ()), flag.advice)
-            yield SeriesFinding(
-                code, kind.rank, instances, f"{kind.title}, {flag.where}: {message}", evidence
-            )
+def _flagged(summary: CaseSummary, flag: Flag) -> SeriesFinding:
+    kind = kind_of(flag.code)
+    message, *details = clauses_of(flag)
+    return SeriesFinding(
+        kind=flag.code,
+        rank=kind.rank,
+        instances=summary.case.instances,
+        message=f"{kind.title}, {flag.where}: {message}",
+        evidence=(*(["; ".join(details)] if details else ()), flag.advice),
+    )
 
 
 def _ceiling(summary: CaseSummary, ceiling: Ceiling) -> SeriesFinding:
