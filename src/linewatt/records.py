@@ -95,7 +95,7 @@ class Sizes(Document):
 
 
 class Users(Document):
-    """The users of a soak: where they ran and what each was to do; ``campaign.soak.Users``."""
+    """The users of a soak: where they ran and what each was to do."""
 
     groups: Annotated[list[UserGroup], _null_is(list)] = []
     server: Annotated[UserServer, _null_is(dict)] = Field(default_factory=UserServer)
@@ -206,7 +206,7 @@ class InstanceRule:
 
 
 class BestOf(Document):
-    """The best setting of an experiment, which a soak was to have; ``campaign.soak.BestOf``."""
+    """The best setting of an experiment, which a soak was to have."""
 
     result: str
     setting: Annotated[list[Annotated[list[str], Field(min_length=2, max_length=2)]], _null_is(list)] = []
