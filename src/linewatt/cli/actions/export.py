@@ -12,9 +12,15 @@ from linewatt.cli.output import checked_target, json_text, print_json, put, resu
 from linewatt.errors import InvalidInput, StoreError
 from linewatt.foreign import one_line
 from linewatt.report import document_of_result, rows_of_result
+from linewatt.report.data import (
+    iperf3_document,
+    openmetrics_text,
+    parquet_table,
+    why_no_iperf3_document,
+)
 from linewatt.report.printing import csv_of, write_page
 from linewatt.store import Result, find_result, load_result, reading_results
-from linewatt.store.bundle import BUNDLE_SUFFIX
+from linewatt.store.bundle import BUNDLE_SUFFIX, pack_bundle
 from linewatt.units import first_of
 
 SCHEMA_VERSION = 1
@@ -88,27 +94,21 @@ def _written(path: Path, target: Path, form: str, *, as_json: bool, **more: Any)
         put(str(target))
 
 
-def _content(result: Result, form: str, *, trials: bool) -> str | bytes:
+def _content(result: Result, form: str, *, trials: bool) -> bytes:
     """What a file of one of these formats has in it; others have files of several trials, or of all."""
     match form:
         case "csv":
-            return csv_of(*rows_of_result(result, trials=trials))
+            return csv_of(*rows_of_result(result, trials=trials)).encode()
         case "json":
-            return json_text(document_of_result(result, trials=trials))
+            return json_text(document_of_result(result, trials=trials)).encode()
         case "parquet":
-            from linewatt.report.data import parquet_table
-
             return parquet_table(result, trials=trials)
         case _:
-            from linewatt.report.data import openmetrics_text
-
-            return openmetrics_text(result)
+            return openmetrics_text(result).encode()
 
 
 def _iperf3(path: Path, output: Path | None, number: int | None, *, as_json: bool) -> None:
     """A file of one trial, or a folder of all that have a document; the others are named."""
-    from linewatt.report.data import iperf3_document, why_no_iperf3_document
-
     name = path.resolve().name
     if number is not None:
         target = checked_target(output or Path(f"{name}.{number:05d}.iperf3.json"))
@@ -171,8 +171,6 @@ def _write_folder(target: Path, texts: Iterable[tuple[int, str]]) -> None:
 
 
 def _bundle(path: Path, output: Path | None, *, as_json: bool) -> None:
-    from linewatt.store.bundle import pack_bundle
-
     target = checked_target(output or Path(f"{path.resolve().name}{BUNDLE_SUFFIX}"))
     packed = pack_bundle(path, target)
     if packed.left_out:
