@@ -96,7 +96,7 @@ def compare(
     with reading_results(a.path, b.path):
         loaded = [[(result.path, kept_side(result.path))] for result in (a, b)]
         if by is not None:
-            cases = (runs.case for ((_, kept),) in loaded for runs in kept.cases)
+            cases = (runs.case for ((_, side),) in loaded for runs in side.cases)
             _known("by", (by,), known_properties(cases))
         options = Options(by, factor, metric_names, allowed)
         comparison = compare_tasks(loaded, options) if run_kind else compare_stored(loaded, options)

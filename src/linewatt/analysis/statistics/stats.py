@@ -118,8 +118,8 @@ def estimate(values: Iterable[float | None], quantity: Quantity = "signed") -> E
 
 def known_mean(values: Iterable[float | None]) -> float | None:
     """The mean of those that are known; ``None`` where none is."""
-    known = [value for value in values if value is not None]
-    return math.fsum(known) / len(known) if known else None
+    known_values = [value for value in values if value is not None]
+    return math.fsum(known_values) / len(known_values) if known_values else None
 
 
 def student(mean: float, sd: float, n: int) -> Interval:

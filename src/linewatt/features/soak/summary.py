@@ -151,11 +151,11 @@ def users_facts(soak: Soak) -> Iterator[Fact]:
     if done is None:
         return
     if sustained is not None:
-        lack, least = soak.users_lack, format_rate(soak.asked.sustained_bps)
+        lack, sustained_rate = soak.users_lack, format_rate(soak.asked.sustained_bps)
         yield Fact(
             "Users sustained",
             f"{'≥ ' if lack else ''}{sustained} of {soak.asked.users or len(done.bytes_by_user)}",
-            f"at {least} or more each, on average{f'; {lack}' if lack else ''}",
+            f"at {sustained_rate} or more each, on average{f'; {lack}' if lack else ''}",
         )
     for name, time in done.times.items():
         points = ", ".join(

@@ -50,11 +50,11 @@ def _caveats(view: Digest) -> Iterator[tuple[str, str]]:
     yield from _of_figures(view)
     older = sum(trial.method < METHOD for trial in result.trials)
     if older and source is None:
-        made = f"Made by an older method: {plural(older, 'trial')} of {len(result.trials)}."
+        sentence = f"Made by an older method: {plural(older, 'trial')} of {len(result.trials)}."
         rederive = f"'linewatt rederive {result.id}'"
         yield (
-            f"{made} {rederive} makes figures and findings again and lists what changes.",
-            f"{made} {rederive} says what changes",
+            f"{sentence} {rederive} makes figures and findings again and lists what changes.",
+            f"{sentence} {rederive} says what changes",
         )
     if not result.complete and result.is_passing:
         yield (

@@ -209,7 +209,7 @@ class _References:
         if any(line.offered for line in self.lines):
             sentences.append("Dotted: what was offered.")
         line_rates = [line.most for line in self.lines if line.most is not None]
-        beyond = {most for most in line_rates if self.chart.quantity.from_si(most) > self.reach}
+        beyond = {rate_bps for rate_bps in line_rates if self.chart.quantity.from_si(rate_bps) > self.reach}
         if beyond:
             rates = " and ".join(map(self.chart.quantity.text, sorted(beyond)))
             sentences.append(f"Line rate: {rates} of payload, beyond the chart.")

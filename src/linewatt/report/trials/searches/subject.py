@@ -76,10 +76,10 @@ def knee_subject(view: Digest) -> Subject | None:
 
 def _subject(sentences: Sequence[str], block: Block, bests: Sequence[Best]) -> Subject:
     """The first sentences, and how many searches have others."""
-    told, omitted_count = list(sentences[:MOST]), len(sentences) - MOST
+    first_sentences, omitted_count = list(sentences[:MOST]), len(sentences) - MOST
     if omitted_count > 0:
-        told.append(f"And {omitted_count} more search{'es' if omitted_count > 1 else ''}")
-    return Subject(f"{'. '.join(told)}.", (block,), tuple(bests), of_cases=False)
+        first_sentences.append(f"And {omitted_count} more search{'es' if omitted_count > 1 else ''}")
+    return Subject(f"{'. '.join(first_sentences)}.", (block,), tuple(bests), of_cases=False)
 
 
 def _knee(search: InstanceSearch, name: str, view: Digest, *, whole: bool) -> Iterator[Entry]:
