@@ -40,6 +40,7 @@ from .limits import ASYMMETRIC_FACTOR as ASYMMETRIC_FACTOR
 from .limits import BEYOND_KNEE_GAIN as BEYOND_KNEE_GAIN
 from .limits import CEILING_SD_RATIO as CEILING_SD_RATIO
 from .limits import EXCEEDED_RATE_RATIO as EXCEEDED_RATE_RATIO
+from .limits import FILLED_RATIO as FILLED_RATIO
 from .limits import FULL_ALONE_RATIO as FULL_ALONE_RATIO
 from .limits import FULL_RATIO as FULL_RATIO
 from .limits import IMPOSSIBLE_LINE_RATIO as IMPOSSIBLE_LINE_RATIO

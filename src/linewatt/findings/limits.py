@@ -13,6 +13,9 @@ than its part of whatever they share."""
 WAITED_RATIO = 0.4
 """of the time that TCP had data to send: who waits for a buffer that long would else be faster by two thirds. A
 buffer that limits is not full all the time: what is let through is sent first, and paced (BBR)"""
+FILLED_RATIO = 2 / 3
+"""of a send buffer, with data on its way: a sender that waits for it is woken when a third is free (Linux,
+``sk_stream_write_space``); a buffer that the kernel sizes itself holds twice the congestion window"""
 THROTTLED_PERIODS_RATIO = 0.5
 """of the periods of a CPU quota: it was used up in so many that the load would be faster without it, though a TCP
 that waits for the other end, or for what it queued meanwhile, does not use it up in each"""

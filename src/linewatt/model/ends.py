@@ -261,7 +261,7 @@ class EndResult:
 
 @dataclass(frozen=True, slots=True)
 class TcpState:
-    """What ``ss -ti`` says at the sender of an instance's connections in the tail of the load, all streams.
+    """What ``ss -tim`` says at the sender of an instance's connections in the tail of the load, all streams.
 
     Times are of the connections' whole lives: ``busy_s`` with data to send, of which ``rwnd_limited_s``
     waiting for the receiver's window, ``sndbuf_limited_s`` for room in the sender's buffer (Linux 4.9 and
@@ -279,6 +279,8 @@ class TcpState:
     congestion: str | None = None
     mss_bytes: int | None = None
     """payload of a full segment, the smallest of the streams"""
+    send_buffer_bytes: int | None = field(default=None, metadata=SELDOM)
+    """sum over the streams: what each may hold unacknowledged or unsent (``sk_sndbuf``)"""
 
 
 @dataclass(frozen=True, slots=True)

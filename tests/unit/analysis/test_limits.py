@@ -375,6 +375,49 @@ def test_congestion_windows_that_would_carry_more_are_evidence_for_a_buffer() ->
     assert "would carry more" not in narrow.evidence
 
 
+FULL_BUFFER = {
+    "sndbuf_limited_s": 1.7,
+    "cwnd_bytes": 2_500_000,
+    "rtt_s": 1e-3,
+    "send_buffer_bytes": 1_300_000,
+}
+"""of a stream of 10 Gbit/s, which has 1.25 MB on its way; named by how long it waited it would not be"""
+
+
+def test_a_send_buffer_that_data_on_its_way_fills_limits_though_the_kernel_counted_little_waiting() -> None:
+    found = verdict([with_tcp(loaded(), **FULL_BUFFER)])
+    assert found.kinds == ("send-buffer",)
+    assert found.clauses[0] == "throughput × RTT fills 96.2 % of it"
+    slow = with_tcp(loaded(receiver_app=0.99), **FULL_BUFFER)
+    assert verdict([slow]).kinds == ("receiver-app-cpu",)
+    other_windows = with_tcp(loaded(), sndbuf_limited_s=1.7)
+    assert verdict([with_tcp(loaded(), **FULL_BUFFER), other_windows]).kinds == ("not-found",)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"sndbuf_limited_s": 0.1},
+        {"cwnd_bytes": 1_250_000},
+        {"send_buffer_bytes": 2_500_000},
+        {"send_buffer_bytes": None},
+        {"rtt_s": None},
+    ],
+)
+def test_a_send_buffer_is_not_named_without_waiting_or_room_in_the_windows_or_with_room_in_it(
+    other: dict[str, float | None],
+) -> None:
+    assert verdict([with_tcp(loaded(), **FULL_BUFFER | other)]).kinds == ("not-found",)
+
+
+def test_a_send_buffer_that_two_measures_name_is_named_once_by_the_one_that_holds_in_all_trials() -> None:
+    by_both = with_tcp(loaded(), **FULL_BUFFER | {"sndbuf_limited_s": 6.0})
+    for_fill = verdict([by_both, with_tcp(loaded(), **FULL_BUFFER)])
+    assert [one.unit for one in for_fill.named] == ["B"]
+    for_time = verdict([by_both, with_tcp(loaded(), sndbuf_limited_s=6.0)])
+    assert [(one.kind, one.unit) for one in for_time.named] == [("send-buffer", "s")]
+
+
 busy = st.floats(min_value=0, max_value=1)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ``ss -ti`` says of the load's connections, against what versions of it really wrote."""
+"""What ``ss -tim`` says of the load's connections, against what versions of it really wrote."""
 
 from __future__ import annotations
 
@@ -46,6 +46,15 @@ def test_what_limits_a_connection_is_told_and_what_an_old_kernel_does_not_tell_i
     old = tcp_state(capture("4.4-format"), [(41234, 5201)])
     assert old is not None
     assert (old.busy_s, old.rwnd_limited_s, old.sndbuf_limited_s) == (None, None, None)
+
+
+def test_send_buffers_of_all_streams_are_added_up_and_without_skmem_they_are_missing() -> None:
+    full = tcp_state(capture("6.1-send-buffer-full"), [(37123, 5201), (44059, 5201)])
+    assert full is not None
+    assert full.send_buffer_bytes == 2 * 131072
+    untold = tcp_state(capture("6.1-sndbuf-limited"), [(57528, 5299)])
+    assert untold is not None
+    assert untold.send_buffer_bytes is None
 
 
 def test_a_stream_that_was_not_seen_gives_no_state() -> None:

@@ -37,6 +37,8 @@ Kind = Literal[
 ]
 """Stable words of JSON and CSV."""
 
+BYTES = "B"
+"""the unit of a buffer that is full, where how long TCP waited for it is the other measure"""
 SYMPTOMS: frozenset[Kind] = frozenset(
     {
         "receive-window",

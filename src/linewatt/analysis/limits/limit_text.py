@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from linewatt.analysis.cases.shares import CPU_SHARES
-from linewatt.analysis.limits.candidate import Kind, SentAgain
+from linewatt.analysis.limits.candidate import BYTES, Kind, SentAgain
 from linewatt.analysis.limits.cpus import ROLES, count, seen_cores, used_ratio
 from linewatt.analysis.limits.paths import line_words, rate_words
 from linewatt.analysis.limits.ranking import Ranked
@@ -217,6 +217,8 @@ def _measure(ranked: Ranked) -> str:
         return f"{format_percent(ranked.share)}: {rate_words(ranked.used, ranked.capacity)}"
     if ranked.unit == "s":
         return f"{format_percent(ranked.share)} of the time that connections had data to send"
+    if ranked.unit == BYTES:
+        return f"throughput × RTT fills {format_percent(ranked.share)} of it"
     if ranked.unit == "CPU":
         return f"{format_percent(ranked.share)} of a CPU"
     return f"{ranked.used or 0:,.0f} packets dropped per trial"

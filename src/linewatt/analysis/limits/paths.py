@@ -3,17 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean
 
 from linewatt.analysis.cases.flows import flow_trials
-from linewatt.analysis.limits.candidate import Candidate, Kind
+from linewatt.analysis.limits.candidate import BYTES, Candidate, Kind
 from linewatt.analysis.limits.ports import lines_apart
 from linewatt.findings import IMPOSSIBLE_LINE_RATIO, LIMITING_LOSS_RATIO, OVERFLOW_PART
-from linewatt.model import ENDS, EndResult, Role, Trial
+from linewatt.model import ENDS, EndResult, Role, TcpState, Trial
 from linewatt.units import format_percent, format_rate
 
 MORE_THAN_ARRIVES = 1.1
+SEEN_WAITING_RATIO = 0.05
+"""of the time that TCP had data to send: it waited for its buffer not at the start alone"""
 _OVERFLOWS: tuple[tuple[Kind, bool, tuple[str, ...], str], ...] = (
     ("sender-queue", True, ("qdisc.dropped",), "its queueing discipline"),
     ("receiver-ring", False, ("nic.rx_missed_errors", "nic.rx_fifo_errors"), "its NIC's receive ring"),
@@ -154,6 +157,33 @@ def _windows(trial: Trial) -> Iterator[Candidate]:
             evidence=congestion_words,
             host=trial.case.receiver if kind == "receive-window" else trial.case.sender,
         )
+    has_waited = waited[1][2] >= SEEN_WAITING_RATIO * busy_s
+    yield from _full_send_buffers(trial, states) if has_waited and congestion_words else ()
+
+
+def _full_send_buffers(trial: Trial, states: Sequence[TcpState]) -> Iterator[Candidate]:
+    """Send buffers as full as data on its way makes them: throughput × RTT (Little's law).
+
+    The kernel's own count of the time ends when it wakes the sender; a buffer keeps a sender that runs late
+    waiting for longer (Linux, ``tcp_check_space``).
+    """
+    sizes_bytes = [state.send_buffer_bytes for state in states if state.send_buffer_bytes]
+    rtts_s = [state.rtt_s for state in states if state.rtt_s]
+    if len(sizes_bytes) < len(states) or len(rtts_s) < len(states) or trial.throughput_bps is None:
+        return
+    capacity_bytes, on_way_bytes = sum(sizes_bytes), trial.throughput_bps / 8 * fmean(rtts_s)
+    yield Candidate(
+        kind="send-buffer",
+        end="sender",
+        capacity=capacity_bytes,
+        used=on_way_bytes,
+        unit=BYTES,
+        share=on_way_bytes / capacity_bytes,
+        source="ss -tim at the sender: throughput × RTT ÷ the memory of its sockets' send buffers (tb)",
+        otherwise="no sndbuf_limited time, or less on its way than the buffer holds",
+        evidence=_congestion(trial),
+        host=trial.case.sender,
+    )
 
 
 def _congestion(trial: Trial) -> tuple[str, ...]:

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from linewatt.analysis.cases.shares import mean_shares
-from linewatt.analysis.limits.candidate import SYMPTOMS, Candidate, Kind
+from linewatt.analysis.limits.candidate import BYTES, SYMPTOMS, Candidate, Kind
 from linewatt.analysis.limits.cpus import cpu_candidates
 from linewatt.analysis.limits.paths import lost_ratio, path_candidates
 from linewatt.analysis.limits.quotas import quota_candidates
 from linewatt.analysis.limits.retransmits import mean_sent_again, retransmit_candidates
 from linewatt.analysis.statistics.stats import known_mean
 from linewatt.findings import (
+    FILLED_RATIO,
     FULL_ALONE_RATIO,
     FULL_RATIO,
     LIMITING_LOSS_RATIO,
@@ -26,6 +27,9 @@ from linewatt.model import Case, Role, SharedCpu, Trial
 
 _OF_TIME: tuple[Kind, ...] = ("receive-window", "send-buffer", "retransmits")
 """whose share is of the time that TCP had data to send"""
+
+Key = tuple[Kind, str | None, Role | None]
+"""what limits, the data port and the end that it is about"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,8 @@ class Ranked(Candidate):
         """The share from which on it counts as full."""
         if self.port is not None:
             return FULL_ALONE_RATIO
+        if self.unit == BYTES:
+            return FILLED_RATIO
         if self.cgroup is not None:
             return THROTTLED_PERIODS_RATIO
         return (
@@ -75,19 +81,19 @@ class Ranked(Candidate):
 
 
 def rank(trials: Sequence[Trial]) -> tuple[Ranked, ...]:
-    """All candidates of done ``trials`` of one case, nearest to full first."""
-    alike: dict[tuple[Kind, str | None, Role | None], list[Candidate | None]] = {}
+    """All candidates of done ``trials`` of one case, nearest to full first.
+
+    Of one that two measures tell of, what the one says by which it holds, or that is nearer to full."""
+    alike: dict[tuple[Key, str], list[Candidate | None]] = {}
     for at, trial in enumerate(trials):
         for candidate in candidates(trial):
-            alike.setdefault((candidate.kind, candidate.port, candidate.end), [None] * len(trials))[at] = (
-                candidate
-            )
-    return tuple(
-        sorted(
-            (_merged(trial_candidates, trials[0].case) for trial_candidates in alike.values()),
-            key=lambda ranked: (-_capped(ranked), -_fitting(ranked)),
-        )
-    )
+            key = candidate.kind, candidate.port, candidate.end
+            alike.setdefault((key, candidate.unit), [None] * len(trials))[at] = candidate
+    merged: dict[Key, Ranked] = {}
+    for (key, _unit), trial_candidates in alike.items():
+        ranked = _merged(trial_candidates, trials[0].case)
+        merged[key] = max(merged.get(key, ranked), ranked, key=lambda one: (one.holds, one.share))
+    return tuple(sorted(merged.values(), key=lambda ranked: (-_capped(ranked), -_fitting(ranked))))
 
 
 def candidates(trial: Trial) -> tuple[Candidate, ...]:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TCP connections as ``ss -ti`` of iproute2 tells them: asked for by port, and parsed. Pure.
+"""TCP connections as ``ss -tim`` of iproute2 tells them: asked for by port, and parsed. Pure.
 
-Shape: a line with state, queues and addresses, then an indented one with the kernel's ``tcp_info``: the name
-of the congestion control, and words as ``rtt:0.05/0.01``. What a kernel or an iproute2 does not tell is left
-out: bytes_acked is of iproute2 4.1 and Linux 4.1, busy and what limits of 4.9 both, bytes_sent of 4.20 and
-5.0; times that are 0 are left out, too (iproute2, misc/ss.c, tcp_stats_print).
+Shape: a line with state, queues and addresses, then an indented one with the socket's memory and the kernel's
+``tcp_info``: ``skmem:(…)``, the name of the congestion control, and words as ``rtt:0.05/0.01``. What a kernel
+or an iproute2 does not tell is left out: bytes_acked is of iproute2 4.1 and Linux 4.1, busy and what limits
+of 4.9 both, bytes_sent of 4.20 and 5.0; times that are 0 are left out, too (iproute2, misc/ss.c,
+tcp_stats_print).
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-_SCRIPT = 'PATH=$PATH:/usr/sbin:/sbin; ss -Htin state established "$1"'
+_SCRIPT = 'PATH=$PATH:/usr/sbin:/sbin; ss -Htinm state established "$1"'
 _ENDS = re.compile(r"^\S*\s*\d+\s+\d+\s+\S+:(\d{1,5})\s+\S+:(\d{1,5})(?:\s|$)")
 _DECIMAL = r"([0-9]{1,15}(?:\.[0-9]{1,9})?)"
 _TIME = rf"{_DECIMAL}ms"
+_MEMORY = re.compile(r" skmem:\(([^)]*)\)")
 _NOT_A_NAME = re.compile(r"[:(]|^(ts|sack|ecn|ecnseen|fastopen|lp|app_limited|delivered)$")
 
 
@@ -34,6 +36,7 @@ class Connection:
     busy_s: float | None = None
     rwnd_limited_s: float | None = None
     sndbuf_limited_s: float | None = None
+    send_buffer_bytes: int | None = None
 
 
 def command(ports: Sequence[int]) -> list[str]:
@@ -64,17 +67,20 @@ def _blocks(text: str) -> Iterator[tuple[re.Match[str], str]]:
 
 def _connection(ends: re.Match[str], details: str) -> Connection:
     busy_s = _seconds(details, "busy")
+    memory = _MEMORY.search(details)
+    send_buffer = re.search(r"(?:^|,)tb([0-9]{1,19})(?:,|$)", memory[1]) if memory else None
     return Connection(
         int(ends[1]),
         int(ends[2]),
         sent_bytes=_integer(details, "bytes_sent") or _integer(details, "bytes_acked") or 0,
-        congestion=_congestion(details),
+        congestion=_congestion(_MEMORY.sub("", details)),
         rtt_s=_milli(re.search(rf" rtt:{_DECIMAL}/", details)),
         mss_bytes=_integer(details, "mss"),
         cwnd_packets=_integer(details, "cwnd"),
         busy_s=busy_s,
         rwnd_limited_s=None if busy_s is None else _seconds(details, "rwnd_limited") or 0.0,
         sndbuf_limited_s=None if busy_s is None else _seconds(details, "sndbuf_limited") or 0.0,
+        send_buffer_bytes=int(send_buffer[1]) if send_buffer else None,
     )
 
 

@@ -340,6 +340,7 @@ def tcp_state(connections: Sequence[Connection], port_pairs: Collection[tuple[in
         rtt_s=sum(rtts_s) / len(rtts_s) if rtts_s else None,
         congestion=", ".join(names) or None,
         mss_bytes=min((stream.mss_bytes for stream in streams if stream.mss_bytes is not None), default=None),
+        send_buffer_bytes=whole_sum(stream.send_buffer_bytes for stream in streams),
     )
 
 
