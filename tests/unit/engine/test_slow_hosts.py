@@ -350,9 +350,9 @@ def test_the_anchor_waits_as_long_as_the_last_heartbeat_said() -> None:
     asyncio.run(scene())
 
 
-def late_answer(after_s: float, *, beats: bool) -> Wire:
+def late_answer(after_s: float, *, beats: bool, clock: Clock | None = None) -> Wire:
     """A connection, one heartbeat of which was answered so late; ``beats``: others were sent meanwhile."""
-    clock = Clock()
+    clock = clock or Clock()
 
     async def scene() -> Wire:
         one = Anchored()
@@ -408,6 +408,19 @@ def test_a_connection_that_ended_while_nothing_was_answered_names_host_and_limit
     written = re.search(r"limits: \{silence: ([0-9.]+) s, answer: ([0-9.]+) s\}$", text)
     assert written is not None
     assert float(written[1]) >= 2 * unheard_s
+
+
+@pytest.mark.parametrize(("after_s", "told"), [(0.1, True), (1.4, True), (1.6, False)])
+def test_a_host_that_answers_late_once_and_then_ends_it_was_silent_before(
+    monkeypatch: pytest.MonkeyPatch, after_s: float, told: bool
+) -> None:
+    clock = Clock()
+    wire = late_answer(2.5, beats=True, clock=clock)
+    monkeypatch.setattr(ssh, "now_s", clock)
+    wire._unanswered.clear()
+    clock.now_s += after_s
+    wire._beaten_s = clock.now_s
+    assert ("no heartbeat was answered for 2." in wire._ended()) == told
 
 
 def test_a_process_whose_connection_ended_says_how_that_was() -> None:

@@ -98,6 +98,8 @@ class Wire:
         """the silence that each of them allows"""
         self._allowed_s = self.pace.used.silence_s
         """the silence that the last one allowed that was answered: it is in force there"""
+        self._late: tuple[float, float] | None = None
+        """when the last answer came that took longer than the silence in force, and how long it took"""
         self.exchanges: deque[Exchange] = deque(maxlen=CLOCK_MEMORY)
 
     @property
@@ -117,6 +119,8 @@ class Wire:
                 f"stopped or busy), and a host ends what runs on it after {limit_s:g} s of silence"
             )
         unheard_s = time_s - self._unanswered[0] if self._unanswered else 0.0
+        if self._late is not None and time_s - self._late[0] < limit_s:  # the host ended it meanwhile
+            unheard_s = max(unheard_s, self._late[1])
         if unheard_s < limit_s:
             return "the SSH connection ended"
         return (
@@ -241,9 +245,12 @@ class Wire:
         if not math.isfinite(there_s):
             raise HostLost(f"its heartbeat answered {_one_line(reply)!r}")
         answered_s = now_s()
+        took_s = answered_s - sent_s - self._own_s(sent_s, answered_s)
+        if took_s >= self._allowed_s:
+            self._late = answered_s, took_s
         self._allowed_s = self._told.popleft()
         self.exchanges.append(Exchange(sent_s, there_s, answered_s))
-        self.pace.answered(answered_s - sent_s - self._own_s(sent_s, answered_s))
+        self.pace.answered(took_s)
         if not self._unanswered:
             self._between_s = 0.0
 
