@@ -7,8 +7,10 @@ has a limit of its own as well, so that it ends with a killed test, too.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -31,6 +33,8 @@ LIMIT_S = 120.0
 END_LIMIT_S = 10.0
 QUIET_LIMIT_S = 60.0
 QUIET_CORES = 0.2
+PIDFD_GETFD = 438
+"""the same number on every architecture but Alpha (asm-generic/unistd.h)"""
 Data = Mapping[str, object]
 
 
@@ -158,11 +162,37 @@ def add_to_group(host: HostLayout, name: str) -> None:
     """Move the processes of this name on a host into the group of :func:`cpu_quota`."""
     group = _quota_group()
     assert group is not None
+    for pid in _pids(host, name):
+        (group / "cgroup.procs").write_text(pid)
+
+
+def _pids(host: HostLayout, name: str) -> list[str]:
     pids = run(host.namespace, "ip", "netns", "pids", host.namespace).split()
     named = [pid for pid in pids if _process_name(pid) == name]
     assert named, f"no process {name} runs on {host.namespace}"
-    for pid in named:
-        (group / "cgroup.procs").write_text(pid)
+    return named
+
+
+def shrink_receive_buffers(host: HostLayout, name: str, size_bytes: int) -> None:
+    """Give the UDP sockets of the processes of this name on a host a smaller receive buffer from now on.
+
+    Another process's socket is reached by a copy of its descriptor (pidfd_getfd(2), Linux 5.6).
+    """
+    system, shrunk = ctypes.CDLL(None, use_errno=True), 0
+    for pid in _pids(host, name):
+        with ExitStack() as back:
+            process = os.pidfd_open(int(pid))
+            back.callback(os.close, process)
+            for link in Path(f"/proc/{pid}/fd").iterdir():
+                if not str(link.readlink()).startswith("socket:"):
+                    continue
+                copy = system.syscall(PIDFD_GETFD, process, int(link.name), 0)
+                assert copy >= 0, os.strerror(ctypes.get_errno())
+                with socket.socket(fileno=copy) as one:
+                    if one.type == socket.SOCK_DGRAM:
+                        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, size_bytes)
+                        shrunk += 1
+    assert shrunk, f"no process {name} on {host.namespace} has a UDP socket"
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from tests.truth.hosts import (
     shape,
     shaped,
     shaper,
+    shrink_receive_buffers,
     sysctl,
 )
 
@@ -115,6 +116,19 @@ def _until_it_flows(ground: Ground) -> None:
     while moved_bytes(ground.h2) - before < 10_000_000:
         assert time.monotonic() < end_s, f"waited {FLOW_LIMIT_S:g} s for the load to arrive"
         time.sleep(0.02)
+
+
+@contextmanager
+def _moderated(ground: Ground) -> Iterator[Data]:
+    """What arrives is handed on once a millisecond, as where a NIC moderates its interrupts: in bursts."""
+    with delayed(ground, 1e-3):
+        yield {}
+
+
+def _small_socket(ground: Ground) -> None:
+    """The load's receiving socket holds half of what arrives in a millisecond."""
+    _until_it_flows(ground)
+    shrink_receive_buffers(ground.h2, "iperf3", 24_000)
 
 
 def _onto_one_cpu(ground: Ground) -> None:
@@ -242,10 +256,12 @@ PLANTS = (
     ),
     Plant(
         "loss-at-the-socket",
-        "the receiver's UDP socket holds a few datagrams",
-        {"tests": ["udp-1500"], "rate": "500M", "factors": {"iperf3.window": ["2K", "4M"]}},
+        "the receiver's UDP socket holds half of the datagrams that arrive at a time",
+        {"tests": ["udp-1500"], "rate": "500M"},
         limits=_words("receiver-socket-buffer"),
         findings=_words("udp-loss"),
+        planting=_moderated,
+        during=_small_socket,
         says=("socket",),
     ),
     Plant(
