@@ -31,7 +31,7 @@ KINDS = (
         ("throughput",),
         "The beginning of the window runs at another rate than the rest: the mean is of both.",
         f"A step of {percent(VISIBLE_CHANGE_RATIO)} or more in the first third of the window that the noise of the intervals does "
-        "not explain.",
+        "not explain; where just before the window the rate was that of the rest, it is a dip or a drift.",
         "Raise window.omit until it goes away.",
         weighed="throughput",
     ),

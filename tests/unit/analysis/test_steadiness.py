@@ -100,6 +100,18 @@ def test_one_low_interval_is_warm_up_at_the_start_and_a_dip_anywhere_else() -> N
     assert late.code == "throughput-dips"
 
 
+@pytest.mark.parametrize("low", [[4e9], [4e9] * 6])
+def test_what_is_low_at_the_start_of_a_window_is_no_warm_up_where_the_rest_was_reached_before(
+    low: list[float],
+) -> None:
+    steady = [9e9, 9.1e9, 8.9e9, 9e9, 9.05e9]
+    for before, is_warm_up in ((steady * 2, False), ([2e9, 3e9, *([3.5e9] * 8)], True), ([], True)):
+        start_s, rates = len(before), [*before, *low, *steady * 5]
+        (flag,) = steady_checks.throughput([run_of(rates)], Window(start_s, len(rates)))
+        assert flag.code == ("warm-up-in-window" if is_warm_up else "throughput-dips"), before
+        assert is_warm_up or f"4.00 Gbps in {len(low)} of {len(low) + 25} intervals" in flag.evidence
+
+
 def test_of_a_meter_that_averages_readings_count_that_are_as_far_apart_even_if_polled_a_little_early() -> (
     None
 ):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from statistics import median
+from statistics import fmean, median
 from typing import NamedTuple
 
 from linewatt.analysis.cases import whole_sum
@@ -66,21 +66,30 @@ def _of_pairs(seen: Seen) -> list[Flag]:
 def throughput(receivers: Sequence[EndRun], window: Window) -> list[Flag]:
     """What the receivers' intervals say together; nothing below ten of them."""
     total = total_rates(receivers, window)
-    return flag_of_shape(shapes.find_shape(total), len(total), window)
+    before = total_rates(receivers, Window(window.start_s - window.seconds, window.start_s))
+    return flag_of_shape(shapes.find_shape(total), len(total), window, before)
 
 
-def flag_of_shape(shape: shapes.SeriesShape | None, length: int, window: Window) -> list[Flag]:
-    """What the shape of throughput in a window of ``length`` equal intervals is found to be."""
+def flag_of_shape(
+    shape: shapes.SeriesShape | None, length: int, window: Window, before: Sequence[float] = ()
+) -> list[Flag]:
+    """What the shape of throughput in a window of ``length`` equal intervals is found to be; ``before``: the
+    rates of those before it, as far as they are known."""
     if shape is None:
         return []
     shape_words = Words(format_rate, length, window)
     effect = shapes.effect_ratio(shape, length)
     evidence = f"throughput {shape_words.of(shape)}{_changed(effect)}"
     match shape:
-        case SeriesStep(at, before, after) if at <= WARM_UP_PART * length:
-            return [_warm_up(shape_words, at, before, after, effect)]
-        case shapes.Lows(count, 0, _, low, others) if shape.together and count <= WARM_UP_PART * length:
+        case SeriesStep(at, first, rest) if at <= WARM_UP_PART * length and _begins(before, at, first, rest):
+            return [_warm_up(shape_words, at, first, rest, effect)]
+        case shapes.Lows(count, 0, _, low, others) if (
+            shape.together and count <= WARM_UP_PART * length and _begins(before, count, low, others)
+        ):
             return [_warm_up(shape_words, count, low, others, effect)]
+        case SeriesStep(at, low, others) if at <= WARM_UP_PART * length and low < others:
+            few = shape_words.of(shapes.Lows(at, 0, at, low, others))
+            return [Flag("throughput-dips", "window", f"throughput {few}{_changed(effect)}", _ADVICE, effect)]
         case shapes.Lows():
             return [Flag("throughput-dips", "window", evidence, _ADVICE, effect)]
         case shapes.Segment(_, _, inside, outside) if inside < outside:
@@ -89,6 +98,13 @@ def flag_of_shape(shape: shapes.SeriesShape | None, length: int, window: Window)
             return [Flag("throughput-oscillates", "window", evidence, _ADVICE)]
     advice = f"raise window.omit if it is warm-up; else {_ADVICE}"
     return [Flag("throughput-drifts", "window", evidence, advice, effect)]
+
+
+def _begins(before: Sequence[float], count: int, first: float, rest: float) -> bool:
+    """Whether the first ``count`` intervals of a window are of the load's begin: just before it the rate was
+    not that of the rest already, or nobody knows."""
+    latest = before[-count:]
+    return not latest or abs(fmean(latest) - first) <= abs(fmean(latest) - rest)
 
 
 def _changed(effect: float | None) -> str:
