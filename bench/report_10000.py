@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ``linewatt report`` and ``show --full`` of 10,000 trials cost, beside json reading the same files.
+"""What ``linewatt report`` and ``show`` of 10,000 trials cost, beside json reading the same files.
 
 And what it costs a browser to open that page, beside one of ten cases.
 """
@@ -42,7 +42,9 @@ def measure(*, quick: bool) -> list[Row]:
             for _ in range(2 if quick else 3)
         ]
         size_mb = page.stat().st_size / 1e6
-        opened = _opened(root, page, environment, turns=3 if quick else 7)
+        few = write_one(root / "20260102-000000-few", 10, TRIALS, seed=2)
+        opened = _opened(root, few, page, environment, turns=3 if quick else 7)
+        shown = [*_shown(root, result, quick=quick), *_shown(root, few, quick=quick)]
     cpu = {name: tuple(turn[name][1] for turn in turns) for name in commands}
     memory = tuple(turn["report"][2] for turn in turns)
     peer = Peer("json.loads of the same files", cpu["parse"])
@@ -53,17 +55,33 @@ def measure(*, quick: bool) -> list[Row]:
         Row("– most memory of the process", "mib", memory, Target(at_most=286)),
         Row("– show --full of the same, CPU", "s", cpu["show"], Target(at_most=3.0)),
         *opened,
+        *shown,
     ]
     return of_a_part(rows) if quick else rows
 
 
-def _opened(root: Path, page: Path, environment: dict[str, str], *, turns: int) -> list[Row]:
+def _shown(root: Path, result: Path, *, quick: bool) -> list[Row]:
+    """``show`` of a result with nothing kept of it, and again, in turn."""
+    argv = [*COMMAND, "show", result.name, "--results", str(root)]
+    first_s, again_s = [], []
+    for turn in range(3 if quick else 7):
+        environment = {**os.environ, "XDG_CACHE_HOME": str(root / f"cache-{result.name}-{turn}")}
+        first_s.append(timed(argv, environment)[0])
+        again_s.append(timed(argv, environment)[0])
+    trials = len(list((result / "trials").iterdir()))
+    target = Target(at_most=1.5 if trials > 1000 else 0.35)
+    return [
+        Row(f"show of {trials:,} trials, the first time", "s", tuple(first_s), target),
+        Row("– again", "s", tuple(again_s), target),
+    ]
+
+
+def _opened(root: Path, few: Path, page: Path, environment: dict[str, str], *, turns: int) -> list[Row]:
     """In turn with the page of ten cases. Raises MeasurementFailed where there is no browser."""
     from playwright.sync_api import sync_playwright
 
     from bench.opening import opening
 
-    few = write_one(root / "20260102-000000-few", 10, TRIALS, seed=2)
     small = root / "small.html"
     timed([*COMMAND, "report", few.name, "--results", str(root), "-o", str(small)], environment)
     with sync_playwright() as playwright:

@@ -8,6 +8,8 @@ from .columns import is_exported as is_exported
 from .columns import provenance_of as provenance_of
 from .findings import FindingNote as FindingNote
 from .full_result import document_of_result as document_of_result
+from .full_result import document_of_stored as document_of_stored
+from .full_result import first_screen_of_stored as first_screen_of_stored
 from .full_result import page_of_result as page_of_result
 from .full_result import rows_of_result as rows_of_result
 from .glance import MOST_VALUES as MOST_VALUES

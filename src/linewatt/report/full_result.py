@@ -1,17 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All of a result in one form, whatever it holds: as a page, as JSON, as rows of CSV."""
+"""A result in one form, whatever it holds: its first screen, all of it as a page, as JSON, as rows of CSV."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linewatt.errors import InvalidInput
 from linewatt.report.kinds import result_kind
-from linewatt.store import Result
+from linewatt.report.printing.screen import Screen
+from linewatt.store import Result, cached_of_result, load_result
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """``None``: nothing has a number, or what there is has no such screen."""
+
+    screen: Screen | None
+
+
+def first_screen_of_stored(path: Path) -> Screen | None:
+    """What ``show`` prints first, made once as long as the result stays as it is; ``None``: all there is.
+
+    Without the tables and lists that a page has. Raises StoreError.
+    """
+    return cached_of_result(path, "screen", _Shown, lambda: _Shown(_first_screen(load_result(path)))).screen
+
+
+def _first_screen(result: Result) -> Screen | None:
+    if kind := result_kind(result.manifest):
+        screen = kind.first_screen(result)
+    else:
+        from linewatt.report.trials.answer.first_screen import first_screen_of_trials
+        from linewatt.report.trials.digest import digest_of
+
+        screen = first_screen_of_trials(digest_of(result))
+    return screen and replace(screen, tables=(), lists=())
+
+
+def document_of_stored(path: Path) -> dict[str, Any]:
+    """The document of ``show --json``, made once as long as the result stays as it is. Raises StoreError."""
+    return cached_of_result(path, "document", dict[str, Any], lambda: document_of_result(load_result(path)))
 
 
 def page_of_result(result: Result, pages: Environment | None = None) -> str:

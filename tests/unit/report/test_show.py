@@ -32,8 +32,10 @@ from tests.report_factories import (
 from tests.unit.conftest import Run
 
 from linewatt.model import Case
+from linewatt.report import full_result
 from linewatt.report.printing.text_table import TextColumn, split_columns
-from linewatt.store.read import Result
+from linewatt.store import cache
+from linewatt.store.read import Result, load_result
 
 
 def keep(made: Result, root: str = "results") -> None:
@@ -242,6 +244,40 @@ def test_show_trials_lists_each(run: Run) -> None:
     keep(result(demo_trials()))
     _, out, _ = run("show", "last", "--trials")
     assert "UDP 60, h1 → h2: 1 instance" in out.split("Every trial")[1]
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_what_is_kept_of_a_result_is_shown_without_a_trial_read_and_as_it_would_be_made_anew(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    keep(result(powered(demo_trials())))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(cache, "SETTLED_S", -1.0)
+    first = run("show", "last", *options)
+    read: list[Path] = []
+
+    def counted(path: Path) -> Result:
+        read.append(path)
+        return load_result(path)
+
+    monkeypatch.setattr(full_result, "load_result", counted)
+    assert (run("show", "last", *options), read) == (first, [])
+    (trial, *_) = sorted(Path("results").glob("*/trials/*/trial.json"))
+    trial.write_text(trial.read_text() + "\n")
+    assert (run("show", "last", *options), len(read)) == (first, 1)
+    assert first[0] == 0
+    assert "h1" in first[1]
+
+
+def test_a_result_without_a_number_has_no_screen_that_is_kept_and_shows_all_it_has(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    keep(result([failed(1, Case("tcp", "h1", "h2"), "the cable was pulled")]))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(cache, "SETTLED_S", -1.0)
+    first = run("show", "last")
+    assert run("show", "last") == first
+    assert "the cable was pulled" in first[1]
 
 
 def test_several_series_are_told_apart(run: Run) -> None:

@@ -53,7 +53,7 @@ def renders(root: Path) -> dict[str, list[Render]]:
     with pytest.MonkeyPatch.context() as patch:
         for name, words in COMMANDS.items():
             own = found.setdefault(name, [])
-            for module in ("cli.actions.list", "cli.actions.show", "cli.actions.compare"):
+            for module in (f"cli.actions.{name}" for name in ("list", "show", "show_all", "compare")):
                 patch.setattr(import_module(f"linewatt.{module}"), "print_rich", own.append)
             patch.setattr("linewatt.features.history.action.print_rich", own.append)
             patch.setattr(sys, "argv", ["linewatt", *words, "--results", str(root)])
