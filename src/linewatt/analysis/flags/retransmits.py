@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean
 
 from linewatt.analysis.limits.candidate import SentAgain
-from linewatt.analysis.limits.retransmits import mean_sent_again, sent_again
+from linewatt.analysis.limits.retransmits import mean_sent_again, pair_retransmitted_ratio, sent_again
 from linewatt.findings import LOSSY_RETRANSMIT_RATIO
 from linewatt.model import Case, Flag, Trial
 from linewatt.units import format_percent
@@ -18,10 +18,10 @@ def retransmit_flags(case: Case, trials: Sequence[Trial]) -> Iterator[Flag]:
 
     Of a group each pair says it.
     """
-    counted = [again for trial in trials if (again := sent_again(trial)) is not None]
-    above = [again for again in counted if again.ratio >= LOSSY_RETRANSMIT_RATIO]
+    counted = [(trial, ratio) for trial in trials if (ratio := pair_retransmitted_ratio(trial)) is not None]
+    above = [sent_again(trial, ratio) for trial, ratio in counted if ratio >= LOSSY_RETRANSMIT_RATIO]
     again = mean_sent_again(above)
-    if again is None or fmean(segments.ratio for segments in counted) < LOSSY_RETRANSMIT_RATIO:
+    if again is None or fmean(ratio for _, ratio in counted) < LOSSY_RETRANSMIT_RATIO:
         return
     yield Flag(
         "tcp-retransmits",

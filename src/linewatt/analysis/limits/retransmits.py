@@ -23,11 +23,13 @@ def retransmitted_ratio(trial: Trial) -> float | None:
     return trial.retransmits / min(full, sent or full)
 
 
-def sent_again(trial: Trial) -> SentAgain | None:
-    """Of a trial of one pair; ``None`` where TCP did not count them, or the trial is of several pairs."""
-    ratio = None if not trial.case.is_tcp or trial.case.flows else retransmitted_ratio(trial)
-    if ratio is None:
-        return None
+def pair_retransmitted_ratio(trial: Trial) -> float | None:
+    """The same of a trial of one pair; ``None`` where TCP did not count them, or the trial is of several."""
+    return None if not trial.case.is_tcp or trial.case.flows else retransmitted_ratio(trial)
+
+
+def sent_again(trial: Trial, ratio: float) -> SentAgain:
+    """Of a trial of one pair that sent this part of its segments again: where they may have been dropped."""
     return SentAgain(
         float(trial.retransmits or 0),
         ratio,
@@ -68,9 +70,10 @@ def mean_sent_again(trials: Sequence[SentAgain]) -> SentAgain | None:
 
 def retransmit_candidates(trial: Trial) -> Iterator[Candidate]:
     """Loss that TCP makes up for, where it is more than TCP needs to find its rate."""
-    again = sent_again(trial)
-    if again is None or again.ratio < LOSSY_RETRANSMIT_RATIO:
+    ratio = pair_retransmitted_ratio(trial)
+    if ratio is None or ratio < LOSSY_RETRANSMIT_RATIO:
         return
+    again = sent_again(trial, ratio)
     yield Candidate(
         kind="retransmits",
         end=None,
