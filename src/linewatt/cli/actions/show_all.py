@@ -10,16 +10,22 @@ from linewatt.cli.output import print_csv, print_json, print_rich, put
 from linewatt.core.feature import FeatureOption
 from linewatt.errors import InvalidInput
 from linewatt.report import ResultView, document_of_result, result_kind, rows_of_result
-from linewatt.report.trials import EFFECT_COLUMNS, detail_documents, digest_of, effect_rows
+from linewatt.report.printing import markdown_first_screen, render_markdown, render_table
+from linewatt.report.trials import (
+    EFFECT_COLUMNS,
+    detail_documents,
+    digest_of,
+    effect_rows,
+    show_trials,
+    watts_at_documents,
+    watts_table,
+)
 from linewatt.report.trials import digest_document as document
 from linewatt.store import Result
 
 
 def show_watts(result: Result, rates_bps: Sequence[float], *, as_json: bool) -> None:
     """Watts at each of these throughputs. Raises InvalidInput where none are known."""
-    from linewatt.report.printing import render_table
-    from linewatt.report.trials import watts_at_documents, watts_table
-
     if kind := result_kind(result.manifest):
         noun = kind.noun(result.manifest)
         raise InvalidInput(f"--at: {result.id} is {noun}, without cases at several rates or load levels")
@@ -47,8 +53,6 @@ def show_view(result: Result, option: FeatureOption, *, as_json: bool) -> None:
 
 
 def show_markdown(result: Result, *, full: bool) -> None:
-    from linewatt.report.printing import markdown_first_screen, render_markdown
-
     text = None if full else markdown_first_screen(result)
     put((render_markdown(result) if text is None else text).rstrip("\n"))
 
@@ -84,7 +88,5 @@ def print_all(result: Result, *, trials: bool, detail: bool) -> None:
     if kind := result_kind(result.manifest):
         print_rich(lambda width: kind.terminal(result, width))
     else:
-        from linewatt.report.trials import show_trials
-
         view = digest_of(result)
         print_rich(lambda width: show_trials(view, width=width, trials=trials, detail=detail))

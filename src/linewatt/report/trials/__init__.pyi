@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-from .answer.first_screen import first_screen_of_trials as first_screen_of_trials
 from .caveats import short_caveats as short_caveats
 from .charts.components import EndBreakdown as EndBreakdown
 from .charts.components import component_caption as component_caption
