@@ -130,6 +130,17 @@ def everything(said: dict[str, str]) -> dict[str, list[str]]:
     return shown
 
 
+def differences(before: dict[str, list[str]], after: dict[str, list[str]]) -> list[str]:
+    """What was there before and is not now (−), or the other way round (+)."""
+    return [
+        f"{host} {sign} {each}"
+        for host in before
+        for sign, these, those in (("−", before, after), ("+", after, before))
+        for each in these[host]
+        if each not in those[host]
+    ]
+
+
 @contextmanager
 def left_as_found(
     one: lab.Lab, make: Callable[[lab.HostLayout], str], undo: Callable[[lab.HostLayout], str]
@@ -140,7 +151,8 @@ def left_as_found(
     features = on_both(one, dict.fromkeys(hosts, FEATURES))
     try:
         yield
-        assert everything(on_both(one, dict.fromkeys(hosts, SHOW))) == before
+        after = everything(on_both(one, dict.fromkeys(hosts, SHOW)))
+        assert after == before, "\n".join(differences(before, after))
         assert on_both(one, dict.fromkeys(hosts, FEATURES)) == features
     finally:
         on_both(one, {name: undo(host) for name, host in hosts.items()})
