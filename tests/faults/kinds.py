@@ -65,8 +65,8 @@ def _management(ground: Ground, run: Command, draw: random.Random, back: ExitSta
 def _data(ground: Ground, run: Command, draw: random.Random, back: ExitStack) -> None:
     """A port of the switch goes down: a host has no carrier, and keeps its addresses."""
     switch, port = ground.lab.namespaces[0], draw.choice(ground.lab.hosts).switch_port
-    began_s = time.time()
     _ip("-n", switch, "link", "set", port, "down")
+    began_s = time.time()  # not before: on a busy machine a window may end while ip starts
     back.callback(_ip, "-n", switch, "link", "set", port, "up")
     _pass(run, draw.uniform(0.05, 3.0))
     ended_s = time.time()
