@@ -387,7 +387,8 @@ FULL_BUFFER = {
 def test_a_send_buffer_that_data_on_its_way_fills_limits_though_the_kernel_counted_little_waiting() -> None:
     found = verdict([with_tcp(loaded(), **FULL_BUFFER)])
     assert found.kinds == ("send-buffer",)
-    assert found.clauses[0] == "throughput × RTT fills 96.2 % of it"
+    assert found.clauses[0] == "filled to 96.2 % by data on its way (throughput × RTT)"
+    assert "filled to 100.0 %" in verdict([with_tcp(loaded(), **FULL_BUFFER | {"rtt_s": 1.2e-3})]).clauses[0]
     slow = with_tcp(loaded(receiver_app=0.99), **FULL_BUFFER)
     assert verdict([slow]).kinds == ("receiver-app-cpu",)
     other_windows = with_tcp(loaded(), sndbuf_limited_s=1.7)

@@ -38,7 +38,7 @@ Kind = Literal[
 """Stable words of JSON and CSV."""
 
 BYTES = "B"
-"""the unit of a buffer that is full, where how long TCP waited for it is the other measure"""
+"""the unit of how full a send buffer is; its other measure is the time that TCP waited for it, in s"""
 SYMPTOMS: frozenset[Kind] = frozenset(
     {
         "receive-window",

@@ -218,7 +218,7 @@ def _measure(ranked: Ranked) -> str:
     if ranked.unit == "s":
         return f"{format_percent(ranked.share)} of the time that connections had data to send"
     if ranked.unit == BYTES:
-        return f"throughput × RTT fills {format_percent(ranked.share)} of it"
+        return f"filled to {format_percent(ranked.share)} by data on its way (throughput × RTT)"
     if ranked.unit == "CPU":
         return f"{format_percent(ranked.share)} of a CPU"
     return f"{ranked.used or 0:,.0f} packets dropped per trial"

@@ -162,10 +162,10 @@ def _windows(trial: Trial) -> Iterator[Candidate]:
 
 
 def _full_send_buffers(trial: Trial, states: Sequence[TcpState]) -> Iterator[Candidate]:
-    """Send buffers as full as data on its way makes them: throughput × RTT (Little's law).
+    """How full data on its way keeps the send buffers: throughput × RTT (Little's law) of their size.
 
-    The kernel's own count of the time ends when it wakes the sender; a buffer keeps a sender that runs late
-    waiting for longer (Linux, ``tcp_check_space``).
+    The kernel stops counting the wait when it wakes the sender (Linux, ``tcp_check_space``), so its count
+    lacks the time until a sender that is late runs.
     """
     sizes_bytes = [state.send_buffer_bytes for state in states if state.send_buffer_bytes]
     rtts_s = [state.rtt_s for state in states if state.rtt_s]
@@ -178,7 +178,7 @@ def _full_send_buffers(trial: Trial, states: Sequence[TcpState]) -> Iterator[Can
         capacity=capacity_bytes,
         used=on_way_bytes,
         unit=BYTES,
-        share=on_way_bytes / capacity_bytes,
+        share=min(1.0, on_way_bytes / capacity_bytes),
         source="ss -tim at the sender: throughput × RTT ÷ the memory of its sockets' send buffers (tb)",
         otherwise="no sndbuf_limited time, or less on its way than the buffer holds",
         evidence=_congestion(trial),

@@ -83,7 +83,9 @@ class Ranked(Candidate):
 def rank(trials: Sequence[Trial]) -> tuple[Ranked, ...]:
     """All candidates of done ``trials`` of one case, nearest to full first.
 
-    Of one that two measures tell of, what the one says by which it holds, or that is nearer to full."""
+    Where two measures tell of the same limit, the one by which it is full in every trial is kept, else the
+    one nearer to full.
+    """
     alike: dict[tuple[Key, str], list[Candidate | None]] = {}
     for at, trial in enumerate(trials):
         for candidate in candidates(trial):
@@ -92,8 +94,12 @@ def rank(trials: Sequence[Trial]) -> tuple[Ranked, ...]:
     merged: dict[Key, Ranked] = {}
     for (key, _unit), trial_candidates in alike.items():
         ranked = _merged(trial_candidates, trials[0].case)
-        merged[key] = max(merged.get(key, ranked), ranked, key=lambda one: (one.holds, one.share))
+        merged[key] = max(merged.get(key, ranked), ranked, key=_holds_and_share)
     return tuple(sorted(merged.values(), key=lambda ranked: (-_capped(ranked), -_fitting(ranked))))
+
+
+def _holds_and_share(ranked: Ranked) -> tuple[bool, float]:
+    return ranked.holds, ranked.share
 
 
 def candidates(trial: Trial) -> tuple[Candidate, ...]:

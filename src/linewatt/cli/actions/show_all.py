@@ -53,6 +53,7 @@ def show_view(result: Result, option: FeatureOption, *, as_json: bool) -> None:
 
 
 def show_markdown(result: Result, *, full: bool) -> None:
+    """To paste into a pull request: the answer, or all of it."""
     text = None if full else markdown_first_screen(result)
     put((render_markdown(result) if text is None else text).rstrip("\n"))
 

@@ -81,10 +81,12 @@ def flag_of_shape(
     effect = shapes.effect_ratio(shape, length)
     evidence = f"throughput {shape_words.of(shape)}{_changed(effect)}"
     match shape:
-        case SeriesStep(at, first, rest) if at <= WARM_UP_PART * length and _begins(before, at, first, rest):
-            return [_warm_up(shape_words, at, first, rest, effect)]
+        case SeriesStep(at, low, others) if at <= WARM_UP_PART * length and _is_warm_up(
+            before, at, low, others
+        ):
+            return [_warm_up(shape_words, at, low, others, effect)]
         case shapes.Lows(count, 0, _, low, others) if (
-            shape.together and count <= WARM_UP_PART * length and _begins(before, count, low, others)
+            shape.together and count <= WARM_UP_PART * length and _is_warm_up(before, count, low, others)
         ):
             return [_warm_up(shape_words, count, low, others, effect)]
         case SeriesStep(at, low, others) if at <= WARM_UP_PART * length and low < others:
@@ -100,11 +102,13 @@ def flag_of_shape(
     return [Flag("throughput-drifts", "window", evidence, advice, effect)]
 
 
-def _begins(before: Sequence[float], count: int, first: float, rest: float) -> bool:
-    """Whether the first ``count`` intervals of a window are of the load's begin: just before it the rate was
-    not that of the rest already, or nobody knows."""
+def _is_warm_up(before: Sequence[float], count: int, first_bps: float, later_bps: float) -> bool:
+    """Whether the load had not reached its later rate yet just before the window, or nobody knows.
+
+    ``count``: how many intervals of the window run at the first rate.
+    """
     latest = before[-count:]
-    return not latest or abs(fmean(latest) - first) <= abs(fmean(latest) - rest)
+    return not latest or abs(fmean(latest) - first_bps) <= abs(fmean(latest) - later_bps)
 
 
 def _changed(effect: float | None) -> str:
