@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 from typing import Any
 
 from tests.packed import texts
@@ -107,18 +107,30 @@ class Raw(Readings):
         """Payload that an end counted in the window."""
         return sum(8 * part * float(one["bytes"]) for part, one in self._intervals(role)) / self.seconds
 
-    def rate_between(self, begins_s: float, ends_s: float) -> float:
-        """Payload that the receiver counted from one second of the window to another, bit/s."""
-        counted = 0.0
+    def whole_intervals(self) -> list[tuple[float, float, float]]:
+        """Begin and end in the window, and what all instances received together, bit/s: of those intervals
+        that lie wholly inside, short ones left out. Instances begin at their own times: the means of these.
+        """
+        host, of_instances = self.trial["case"]["receiver"], []
         for one in self.trial["instances"]:
-            host = self.trial["case"]["receiver"]
             document = json.loads(self.texts[f"{host}/iperf3-server-{one['instance']}.json"])
-            for whole in (interval["sum"] for interval in document["intervals"]):
-                start_s = one["receiver_start_s"] + whole["start"] - self.start_s
-                length_s = whole["end"] - whole["start"]
-                shared_s = min(start_s + length_s, ends_s) - max(start_s, begins_s)
-                counted += 8 * whole["bytes"] * max(0.0, shared_s) / length_s if length_s else 0.0
-        return counted / (ends_s - begins_s)
+            sums = [interval["sum"] for interval in document["intervals"]]
+            usual_s = median(each["end"] - each["start"] for each in sums)
+            offset_s = one["receiver_start_s"] - self.start_s
+            spans = [
+                (offset_s + each["start"], offset_s + each["end"], each["bytes"])
+                for each in sums
+                if each["end"] - each["start"] > usual_s / 2
+            ]
+            of_instances.append([each for each in spans if each[0] >= 0 and each[1] <= self.seconds])
+        return [
+            (
+                fmean(begins_s for begins_s, _, _ in same),
+                fmean(ends_s for _, ends_s, _ in same),
+                sum(8 * received / (ends_s - begins_s) for begins_s, ends_s, received in same),
+            )
+            for same in zip(*of_instances, strict=False)
+        ]
 
     def datagrams(self, key: str = "packets") -> float:
         """``packets`` or ``lost_packets`` of the receiver in the window."""

@@ -28,6 +28,8 @@ LINE_BPS = {"tcp": 10e9 * 1448 / 1514, "udp-1500": 10e9 * 1472 / 1514, "udp-60":
 SHIPPED = Path(__file__).parents[2] / "src/linewatt/features/lab/demo.yaml"
 HOSTS = ("h1", "h2")
 CPUS = (0, 1)
+ROUNDED_S = 0.006
+"""moments are said to 10 ms"""
 STEP_W = 4.0
 """of a supply of the lab's BMC"""
 SUPPLIES = ("PSU1 Power Out", "PSU2 Power Out")
@@ -287,7 +289,7 @@ def _step(found: re.Match[str], _: Case, raws: Sequence[Raw]) -> Pairs:
     """Two levels of a window, and what its mean is off from the longer one."""
     (raw,) = raws
     at_s = float(found["at"])
-    before, after = raw.rate_between(0.0, at_s), raw.rate_between(at_s, raw.seconds)
+    before, after = _rates(raw, 0.0, at_s)
     yield found["before"], before / _SCALE[found["before_unit"]]
     yield found["after"], after / _SCALE[found["unit"]]
     yield found["window"], raw.seconds
@@ -296,17 +298,44 @@ def _step(found: re.Match[str], _: Case, raws: Sequence[Raw]) -> Pairs:
         assert float(said.replace("−", "-")) == pytest.approx(100 * change, abs=1.0), found[0]
 
 
+def _rates(raw: Raw, start_s: float, end_s: float) -> tuple[float, float]:
+    """Mean rate of the intervals from one said moment to another, and of the others. Each lies wholly on one
+    side, but for what rounding takes from what is said."""
+    inside: list[float] = []
+    outside: list[float] = []
+    for begins_s, ends_s, rate_bps in raw.whole_intervals():
+        is_inside = start_s - ROUNDED_S <= begins_s and ends_s <= end_s + ROUNDED_S
+        assert is_inside or ends_s <= start_s + ROUNDED_S or end_s - ROUNDED_S <= begins_s, (start_s, end_s)
+        (inside if is_inside else outside).append(rate_bps)
+    return fmean(inside), fmean(outside)
+
+
 def _low(found: re.Match[str], _: Case, raws: Sequence[Raw]) -> Pairs:
-    """One interval below the others; where it lies is said to 10 ms, a twentieth of its length."""
+    """The lowest intervals, and where the first of them begins and the last one ends."""
     (raw,) = raws
-    start_s, end_s = float(found["start"]), float(found["end"])
-    low = raw.rate_between(start_s, end_s)
-    assert float(found["low"]) == pytest.approx(low / _SCALE[found["low_unit"]], rel=0.1), found[0]
-    mean = raw.rate_bps("receiver")
-    others = (mean * raw.seconds - low * (end_s - start_s)) / (raw.seconds - end_s + start_s)
-    yield found["others"], others / _SCALE[found["unit"]]
-    yield found["count"], round(raw.seconds / (end_s - start_s))
-    assert float(found["effect"].replace("−", "-")) == pytest.approx(100 * (mean / others - 1), abs=0.5)
+    spans = sorted(raw.whole_intervals(), key=lambda span: span[2])
+    count = int(found["lows"])
+    lows, others = spans[:count], spans[count:]
+    assert float(found["start"]) == pytest.approx(min(span[0] for span in lows), abs=ROUNDED_S), found[0]
+    assert float(found["end"]) == pytest.approx(max(span[1] for span in lows), abs=ROUNDED_S), found[0]
+    yield found["low"], fmean(span[2] for span in lows) / _SCALE[found["low_unit"]]
+    others_bps = fmean(span[2] for span in others)
+    yield found["others"], others_bps / _SCALE[found["unit"]]
+    yield found["count"], len(spans)
+    mean_change = raw.rate_bps("receiver") / others_bps - 1
+    assert float(found["effect"].replace("−", "-")) == pytest.approx(100 * mean_change, abs=0.5)
+
+
+def _segment(found: re.Match[str], _: Case, raws: Sequence[Raw]) -> Pairs:
+    """A time apart from what is before and after it."""
+    (raw,) = raws
+    inside, outside = _rates(raw, float(found["start"]), float(found["end"]))
+    yield found["inside"], inside / _SCALE[found["inside_unit"]]
+    yield found["outside"], outside / _SCALE[found["unit"]]
+    yield found["window"], raw.seconds
+    level = outside if float(found["end"]) - float(found["start"]) < raw.seconds / 2 else inside
+    mean_change = raw.rate_bps("receiver") / level - 1
+    assert float(found["effect"].replace("−", "-")) == pytest.approx(100 * mean_change, abs=1.0), found[0]
 
 
 def _stolen(found: re.Match[str], _: Case, raws: Sequence[Raw]) -> Pairs:
@@ -372,10 +401,18 @@ CLAIMS: tuple[tuple[str, Claim], ...] = (
         _step,
     ),
     (
-        rf"throughput is (?P<low>{_NUMBER}) (?P<low_unit>[GMk]bps) in 1 of (?P<count>\d+) intervals "
+        rf"throughput is (?P<low>{_NUMBER}) (?P<low_unit>[GMk]bps) in (?P<lows>\d+) of (?P<count>\d+) "
+        r"intervals "
         rf"\(within (?P<start>{_NUMBER}) s to (?P<end>{_NUMBER}) s\) and (?P<others>{_NUMBER}) {_UNIT} in "
         rf"the others; it changes the mean by (?P<effect>[+−]{_NUMBER}) %",
         _low,
+    ),
+    (
+        rf"throughput (?:rises|falls) from (?P<start>{_NUMBER}) s to (?P<end>{_NUMBER}) s, to "
+        rf"(?P<inside>{_NUMBER}) (?P<inside_unit>[GMk]bps) from (?P<outside>{_NUMBER}) {_UNIT} before and "
+        rf"after, within the window of (?P<window>{_NUMBER}) s; it changes the mean by "
+        rf"(?P<effect>[+−]{_NUMBER}) %",
+        _segment,
     ),
     (r"(?P<count>\d+) instances run on CPU (?P<cpu>\d+)", _layout),
     (r"CPU (?P<cpu>\d+) runs a load process and takes the receive work", _layout),

@@ -112,13 +112,32 @@ def test_what_is_low_at_the_start_of_a_window_is_no_warm_up_where_the_rest_was_r
         assert is_warm_up or f"4.00 Gbps in {len(low)} of {len(low) + 25} intervals" in flag.evidence
 
 
+def test_a_dip_is_placed_by_when_its_intervals_lie_and_not_by_their_number() -> None:
+    """The first interval that lies wholly inside begins up to an interval after the window."""
+    steady = [9e9, 9.1e9, 8.9e9, 9e9, 9.05e9] * 5
+    instance = run_of([*steady, 4e9, 9e9, 4.1e9, *steady])
+    (flag,) = steady_checks.throughput([instance], Window(0.2, 53))
+    assert "in 2 of 52 intervals (within 24.8 s to 27.8 s)" in flag.evidence
+    later = replace(instance, start_s=0.1)
+    (flag,) = steady_checks.throughput([instance, later], Window(0.2, 53.1))
+    assert "in 2 of 52 intervals (within 24.9 s to 27.9 s)" in flag.evidence
+
+
+def test_cpu_use_and_watts_that_change_are_placed_by_when_they_were_read() -> None:
+    (flag,) = steady_checks.cpu(END, [mpstat(BUSY_FOR_A_WHILE)], None, Window(0.4, 40.4))
+    assert flag.evidence.startswith("CPU use rises from 19.6 s to 23.6 s, to 0.80 cores from 0.50 cores")
+    end, reading = watts(FANS_RISE)
+    (flag,) = steady_checks.power(end, [reading], Window(0.2, 40.2))
+    assert flag.evidence.startswith("bmc power rises at 20.3 s, from 200 W to 230 W (+15.0 %)")
+
+
 def test_of_a_meter_that_averages_readings_count_that_are_as_far_apart_even_if_polled_a_little_early() -> (
     None
 ):
     polled = [(0.97 * number, float(number)) for number in range(5)]
-    assert steady_checks.apart(polled, 1.0) == [0.0, 1.0, 2.0, 3.0, 4.0]
-    assert steady_checks.apart(polled, 1.1) == [0.0, 2.0, 4.0]
-    assert steady_checks.apart(polled, 0.0) == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert [value for _, value in steady_checks.apart(polled, 1.0)] == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert [value for _, value in steady_checks.apart(polled, 1.1)] == [0.0, 2.0, 4.0]
+    assert steady_checks.apart(polled, 0.0) == polled
 
 
 def test_a_step_late_in_the_window_is_drift_and_no_warm_up() -> None:
@@ -372,7 +391,7 @@ def test_watts_that_rise_under_a_steady_load_are_told() -> None:
     end, reading = watts(FANS_RISE)
     (flag,) = steady_checks.power(end, [reading], Window(0, 40))
     assert flag.code == "power-unsteady"
-    assert flag.evidence.startswith("bmc power rises at 20 s, from 200 W to 230 W (+15.0 %)")
+    assert flag.evidence.startswith("bmc power rises at 20.5 s, from 200 W to 230 W (+15.0 %)")
 
 
 def test_watts_are_not_unsteady_where_nobody_knows_whether_cpu_use_was() -> None:

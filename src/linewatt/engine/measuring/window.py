@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from linewatt.analysis.cases import whole_sum
 from linewatt.errors import ParseError
@@ -141,6 +142,27 @@ def rates_over(run: EndRun, window: Window) -> list[float]:
     """Rates in bit/s of the intervals that lie wholly inside the window, in order, without short ones."""
     return [
         8 * interval.transferred_bytes / (interval.end_s - interval.start_s)
+        for interval in _whole_within(run, window)
+    ]
+
+
+def edges_over(receivers: Sequence[EndRun], window: Window) -> list[float]:
+    """Where the intervals of :func:`total_rates` meet, in seconds of the window, and where the last one ends;
+    the mean of all instances, which do not begin at the same moment."""
+    series = [
+        [(run.start_s + interval.start_s, run.start_s + interval.end_s) for interval in intervals]
+        for run in receivers
+        if (intervals := _whole_within(run, window))
+    ]
+    length = min((len(spans) for spans in series), default=0)
+    starts = [fmean(spans[at][0] for spans in series) for at in range(length)]
+    ends = [fmean(spans[length - 1][1] for spans in series)] if series else []
+    return [edge_s - window.start_s for edge_s in starts + ends]
+
+
+def _whole_within(run: EndRun, window: Window) -> list[LoadInterval]:
+    return [
+        interval
         for interval in whole_intervals(run.load.intervals)
         if run.start_s + interval.start_s >= window.start_s and run.start_s + interval.end_s <= window.end_s
     ]

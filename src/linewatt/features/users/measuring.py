@@ -137,7 +137,10 @@ def _unserved(run: TrialRun, done: Done) -> Iterator[Flag]:
 def users_throughput(rates: Sequence[float], window: Window) -> list[Flag]:
     """What the reports of all users say together. Few low intervals are no event: files end, users think."""
     shape = shapes.find_shape(rates)
-    return [] if isinstance(shape, shapes.Lows) else flag_of_shape(shape, len(rates), window)
+    if isinstance(shape, shapes.Lows):
+        return []
+    edges_s = [at * window.seconds / len(rates) for at in range(len(rates) + 1)]
+    return flag_of_shape(shape, edges_s, window)
 
 
 class UsersMeasuring:

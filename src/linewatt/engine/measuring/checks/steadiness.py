@@ -18,7 +18,7 @@ from linewatt.analysis.statistics import FEWEST_INTERVALS, SeriesStep, Slope, sh
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.feature_load import measuring_of
-from linewatt.engine.measuring.window import EndRun, total_rates
+from linewatt.engine.measuring.window import EndRun, edges_over, total_rates
 from linewatt.findings import LEAST_CHANGE_CORES, LEAST_METER_STEPS, SCOPES_THAT_FOLLOW_THE_CPU, WARM_UP_PART
 from linewatt.loads import SHORT_RATIO
 from linewatt.model import Case, EndResult, Flag, PowerResult, Window
@@ -67,17 +67,21 @@ def throughput(receivers: Sequence[EndRun], window: Window) -> list[Flag]:
     """What the receivers' intervals say together; nothing below ten of them."""
     total = total_rates(receivers, window)
     before = total_rates(receivers, Window(window.start_s - window.seconds, window.start_s))
-    return flag_of_shape(shapes.find_shape(total), len(total), window, before)
+    return flag_of_shape(shapes.find_shape(total), edges_over(receivers, window), window, before)
 
 
 def flag_of_shape(
-    shape: shapes.SeriesShape | None, length: int, window: Window, before: Sequence[float] = ()
+    shape: shapes.SeriesShape | None, edges_s: Sequence[float], window: Window, before: Sequence[float] = ()
 ) -> list[Flag]:
-    """What the shape of throughput in a window of ``length`` equal intervals is found to be; ``before``: the
-    rates of those before it, as far as they are known."""
+    """What the shape of throughput is found to be.
+
+    ``edges_s``: where its intervals meet, in seconds of the window, and where the last one ends; ``before``:
+    the rates of those before the window, as far as they are known.
+    """
     if shape is None:
         return []
-    shape_words = Words(format_rate, length, window)
+    length = len(edges_s) - 1
+    shape_words = Words(format_rate, edges_s, window)
     effect = shapes.effect_ratio(shape, length)
     evidence = f"throughput {shape_words.of(shape)}{_changed(effect)}"
     match shape:
@@ -119,7 +123,7 @@ def _warm_up(words: Words, at: int, before: float, after: float, effect: float |
     return Flag(
         "warm-up-in-window",
         "window",
-        f"the first {at} of {words.length} intervals ({words.seconds(at)}) run at {format_rate(before)}, "
+        f"the first {at} of {words.length} intervals ({words.seconds_of(at)}) run at {format_rate(before)}, "
         f"the rest at {format_rate(after)}{_changed(effect)}",
         "raise window.omit until the flag goes away",
         effect,
@@ -131,10 +135,11 @@ def cpu(
 ) -> list[Flag]:
     """CPU use of a host, record by record, although throughput is steady."""
     used = _cores(readings, cpus, window)
-    shape = shapes.find_shape(used)
+    shape = shapes.find_shape([over.cores for over in used])
     if shape is None or _extent(shape) < LEAST_CHANGE_CORES:
         return []
-    words = Words(lambda cores: f"{cores:.2f} cores", len(used), window)
+    edges_s = [each_s - window.start_s for each_s in (*(over.start_s for over in used), used[-1].end_s)]
+    words = Words(lambda cores: f"{cores:.2f} cores", edges_s, window)
     advice = (
         "throughput was steady, so look for what else ran (top, systemd timers), frequency and interrupts"
     )
@@ -142,12 +147,20 @@ def cpu(
     return [Flag("cpu-unsteady", end.host, f"CPU use {words.of(shape)}{_changed(effect)}", advice, effect)]
 
 
-def _cores(readings: Sequence[Reading], cpus: Sequence[int] | None, window: Window) -> list[float]:
+class CoresUsed(NamedTuple):
+    """Cores in use over some time, Unix seconds."""
+
+    start_s: float
+    end_s: float
+    cores: float
+
+
+def _cores(readings: Sequence[Reading], cpus: Sequence[int] | None, window: Window) -> list[CoresUsed]:
     mpstat = next((reading for reading in readings if reading.source == "mpstat"), None)
     return cores_over(mpstat, cpus, window) if mpstat else []
 
 
-def cores_over(mpstat: Reading, cpus: Sequence[int] | None, window: Window) -> list[float]:
+def cores_over(mpstat: Reading, cpus: Sequence[int] | None, window: Window) -> list[CoresUsed]:
     """Cores in use by each record that lies wholly inside the window, is not short and has all CPUs of the
     host."""
     host_cpus = None if cpus is None else {*cpus}
@@ -155,17 +168,18 @@ def cores_over(mpstat: Reading, cpus: Sequence[int] | None, window: Window) -> l
         name for name in mpstat.channels if (match := _SHARE.fullmatch(name)) and _is_of(match[1], host_cpus)
     ]
     number = len({name.partition(".")[0] for name in names})
-    cores = []
+    used: list[CoresUsed] = []
     least_s = SHORT_RATIO * median([record.span_s for record in mpstat.records] or [0.0])
     for record in mpstat.records:
-        if record.time_s - record.span_s < window.start_s or record.time_s > window.end_s:
+        start_s = record.time_s - record.span_s
+        if start_s < window.start_s or record.time_s > window.end_s:
             continue
         if record.span_s < least_s:
             continue
         unused = whole_sum(record.values.get(name) for name in names)
         if unused is not None:
-            cores.append(number - unused)
-    return cores
+            used.append(CoresUsed(start_s, record.time_s, number - unused))
+    return used
 
 
 def _is_of(cpu: str, cpus: set[int] | None) -> bool:
@@ -212,22 +226,24 @@ def _power(power_result: PowerResult, reading: Reading | None, window: Window) -
     if power_result.channel not in reading.channels or reading.channels[power_result.channel].unit != "W":
         return None
     values = apart(reading.within(power_result.channel, window), power_result.averaging_s or 0.0)
-    shape = shapes.find_shape(values)
+    shape = shapes.find_shape([watts for _, watts in values])
     if shape is None or _extent(shape) < LEAST_METER_STEPS * (power_result.step_w or 0.0):
         return None
-    words = Words(lambda watts: f"{format_significant(watts)} W", len(values), window)
+    edges_s = [*(time_s - window.start_s for time_s, _ in values), window.seconds]
+    words = Words(lambda watts: f"{format_significant(watts)} W", edges_s, window)
     return _Change(
         power_result.channel, _rise(shape), f"{power_result.source} {power_result.channel} {words.of(shape)}"
     )
 
 
-def apart(readings: Sequence[tuple[float, float]], seconds: float) -> list[float]:
-    """Readings at least so far apart: those of a meter that averages have what they average in common."""
+def apart(readings: Sequence[tuple[float, float]], seconds: float) -> list[tuple[float, float]]:
+    """Readings with their times, at least so far apart: those of a meter that averages have what they average
+    in common."""
     distant: list[tuple[float, float]] = []
     for time_s, value in readings:
         if not distant or time_s - distant[-1][0] >= seconds * (1 - CLOSE):
             distant.append((time_s, value))
-    return [value for _, value in distant]
+    return distant
 
 
 def _rise(shape: shapes.SeriesShape) -> float:
@@ -247,15 +263,24 @@ def _extent(shape: shapes.SeriesShape) -> float:
 
 
 class Words:
-    """A shape in words: its values in a unit, its places in seconds of the window."""
+    """A shape in words: its values in a unit, its places in seconds of the window.
 
-    def __init__(self, value: Callable[[float], str], length: int, window: Window) -> None:
-        self.length = length
+    ``edges_s``: when each value begins to hold, and when the last one ends.
+    """
+
+    def __init__(self, value: Callable[[float], str], edges_s: Sequence[float], window: Window) -> None:
+        self.length = len(edges_s) - 1
         self._value = value
+        self._edges_s = edges_s
         self._window = window
 
-    def seconds(self, at: float) -> str:
-        return f"{at / self.length * self._window.seconds:.3g} s"
+    def seconds(self, at: int) -> str:
+        """When value number ``at`` begins."""
+        return _seconds(self._edges_s[at])
+
+    def seconds_of(self, count: float) -> str:
+        """How long so many values hold."""
+        return _seconds(count * (self._edges_s[-1] - self._edges_s[0]) / self.length)
 
     def of(self, shape: shapes.SeriesShape) -> str:
         value, seconds = self._value, self.seconds
@@ -276,11 +301,15 @@ class Words:
                 return f"is {value(low)} in {few} and {value(others)} in the others"
             case shapes.Wave(period, amplitude, mean):
                 around = f"{value(mean)} ± {100 * amplitude / mean:.0f} %"
-                return f"oscillates with a period of {seconds(period)} around {around} {in_window}"
+                return f"oscillates with a period of {self.seconds_of(period)} around {around} {in_window}"
 
     def _change(self, first: float, last: float) -> str:
         change = f"{100 * (last / first - 1):+.1f} %".replace("-", "−")
         return f"from {self._value(first)} to {self._value(last)} ({change})"
+
+
+def _seconds(time_s: float) -> str:
+    return f"{round(time_s, 2):.3g} s"
 
 
 def _went(first: float, last: float) -> str:
