@@ -36,6 +36,7 @@ from bench import (
     storing,
     throughput_paired,
     trial_overhead,
+    whole_run,
 )
 from bench.rows import Measurement, MeasurementFailed, Row, as_dict, markdown, table
 from linewatt.errors import LinewattError
@@ -55,6 +56,7 @@ MEASUREMENTS: dict[str, tuple[Callable[..., list[Row]], int]] = {
         soak_report,
         trial_overhead,
         campaign_edges,
+        whole_run,
         own_cpu,
         capacity,
         power_sweeps,

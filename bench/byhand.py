@@ -67,7 +67,7 @@ def run(commands: Commands) -> Run:
     limit_s = commands.seconds + 15
     with ExitStack() as stack:
         server = _entered(stack, commands.server_namespace, commands.server)
-        _wait_listening(server, commands.port)
+        wait_listening(server, commands.port)
         began_s = time.monotonic()
         client = _entered(stack, commands.client_namespace, commands.client)
         sent, _ = client.communicate(timeout=limit_s)
@@ -84,7 +84,7 @@ def run_at_once(every: Sequence[Commands]) -> None:
     with ExitStack() as stack:
         servers = [_entered(stack, one.server_namespace, one.server) for one in every]
         for one, server in zip(every, servers, strict=True):
-            _wait_listening(server, one.port)
+            wait_listening(server, one.port)
         clients = [_entered(stack, one.client_namespace, one.client) for one in every]
         for process, one in zip((*clients, *servers), (*every, *every), strict=True):
             process.communicate(timeout=one.seconds + 15)
@@ -106,7 +106,7 @@ def _started(namespace: str, argv: Sequence[str]) -> subprocess.Popen[str]:
     )
 
 
-def _wait_listening(server: subprocess.Popen[str], port: int) -> None:
+def wait_listening(server: subprocess.Popen[Any], port: int) -> None:
     """``ip netns exec`` replaces itself by the command, so the server has the id of the child."""
     deadline = time.monotonic() + _LISTEN_LIMIT_S
     while not listens(server.pid, port):
