@@ -32,3 +32,4 @@ from .table_or_result import folded_warnings as folded_warnings
 from .table_or_result import is_table as is_table
 from .table_or_result import read_bytes as read_bytes
 from .table_or_result import stored_result as stored_result
+from .waiting import how_far as how_far

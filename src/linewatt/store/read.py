@@ -7,8 +7,9 @@ import errno
 import itertools
 import os
 import re
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -35,6 +36,7 @@ from linewatt.records import (
     Searches,
 )
 from linewatt.store import derived, sums
+from linewatt.store.helpers import helpers
 from linewatt.store.idle import with_idle
 from linewatt.store.meters import known_meters, with_meters
 from linewatt.units import stamp
@@ -405,16 +407,34 @@ _NOT_SHOWN = "what is made of the result failed"
 _UNTOLD = "nothing tells whether its files or linewatt are wrong"
 
 
-def read_each(root: Path, reader: Callable[[Path], T]) -> tuple[list[T], list[Damaged]]:
-    """What ``reader`` returns for each result below ``root``, oldest first, and the unreadable results."""
+ALONE_S = 0.5
+"""how long results are read before other processes help: of most, what is kept is read in that time"""
+
+
+def read_each(
+    root: Path, reader: Callable[[Path], T], tell: Callable[[int, int], None] = lambda _, __: None
+) -> tuple[list[T], list[Damaged]]:
+    """What ``reader`` returns for each result below ``root``, oldest first, and the unreadable results.
+
+    ``reader`` keeps what it makes (:func:`~linewatt.store.cache.cached_of_result`), so that other processes
+    can help. ``tell`` is told how many have been read, of how many.
+    """
     values: list[T] = []
     unread: list[Damaged] = []
-    for path in result_dirs(root):
-        try:
-            with reading_results(path):
-                values.append(reader(path))
-        except StoreError as error:
-            unread.append(Damaged(path.name, path, str(error), not isinstance(error, Unproven)))
+    paths = result_dirs(root)
+    began_s = time.monotonic()
+    with ExitStack() as helped:
+        is_alone = True
+        for at, path in enumerate(paths):
+            tell(at, len(paths))
+            if is_alone and time.monotonic() - began_s >= ALONE_S:
+                is_alone = False
+                helped.enter_context(helpers(paths[at + 1 :], reader))
+            try:
+                with reading_results(path):
+                    values.append(reader(path))
+            except StoreError as error:
+                unread.append(Damaged(path.name, path, str(error), not isinstance(error, Unproven)))
     return values, unread
 
 

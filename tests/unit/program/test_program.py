@@ -74,6 +74,7 @@ def test_only_the_command_that_is_asked_for_is_imported(tmp_path: Path) -> None:
         "help",
         "options",
         "output",
+        "waiting",
     )
     assert sorted(modules) == [f"linewatt.cli.{name}" for name in needed]
     assert "pydantic" in done.stderr.split(), "what the command needs is there"

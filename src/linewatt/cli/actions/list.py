@@ -6,13 +6,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from linewatt.cli.output import print_json, print_rich, results_near, say
+from linewatt.cli.waiting import how_far
 from linewatt.report import listing
 from linewatt.store import Damaged, read_each
 
 
 def print_results(*, results: Path, as_json: bool) -> None:
     """List stored results, one per line with its answer."""
-    listed_results, unread = read_each(results_near(results), listing.kept)
+    with how_far("reading results") as tell:
+        listed_results, unread = read_each(results_near(results), listing.kept, tell)
     rows: list[listing.Listed | Damaged] = [*listed_results, *unread]
     ordered_rows = sorted(rows, key=listing.id_of)
     if as_json:

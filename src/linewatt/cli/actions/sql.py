@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from linewatt.cli.output import print_csv, print_json, print_rich, results_near, say
+from linewatt.cli.waiting import how_far
 from linewatt.errors import InvalidInput
 from linewatt.foreign import one_line
 from linewatt.report import Cell, Head, Row, RowGroup, Table, plural
@@ -27,9 +28,14 @@ def ask_results(
         raise InvalidInput("--json and --csv: choose one")
 
     text = _typed() if query == "-" else query
-    answer = run_query(
-        lambda samples: results_near(results, samples=samples), text, limit=limit, timeout_s=timeout
-    )
+    with how_far("reading results") as tell:
+        answer = run_query(
+            lambda samples: results_near(results, samples=samples),
+            text,
+            limit=limit,
+            timeout_s=timeout,
+            tell=tell,
+        )
     if as_json:
         print_json(_document(answer, limit))
     elif as_csv:

@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 from linewatt.analysis.comparison import METRICS_OF_ROWS
-from linewatt.cli import checked_choices, checked_target, print_json, print_rich
+from linewatt.cli import checked_choices, checked_target, how_far, print_json, print_rich
 from linewatt.errors import InvalidInput
 from linewatt.features.history import report
 from linewatt.features.history.build import Loaded, history_of
@@ -38,7 +38,8 @@ def print_history(  # noqa: PLR0913  one parameter an option
         raise InvalidInput(f"--fail-on {fail_on!r}: must be {REGRESSION} or {NOTHING}")
     matters = None if factor is None else parse_factor(factor)
     target = None if output is None else checked_target(output)
-    loaded, damaged = read_each(results, lambda path: (path, kept_side(path)))
+    with how_far("reading results") as tell:
+        loaded, damaged = read_each(results, lambda path: (path, kept_side(path)), tell)
     loaded = _results_since(results, sorted(loaded, key=lambda entry: entry[1].created_s or 0), since)
     with reading_results(*(path for path, _ in loaded)):
         case_history = history_of(results, loaded, metrics, case, test, matters, damaged)

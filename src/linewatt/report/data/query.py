@@ -42,9 +42,17 @@ class Answer:
     soaks: int = 0
 
 
-def run_query(near: Callable[[bool], Path], text: str, *, limit: int, timeout_s: float) -> Answer:
+def run_query(
+    near: Callable[[bool], Path],
+    text: str,
+    *,
+    limit: int,
+    timeout_s: float,
+    tell: Callable[[int, int], None] = lambda _, __: None,
+) -> Answer:
     """The first ``limit`` rows of what a query says. ``near`` gives the directory of results once the query
-    is known to be one, and is told whether it asks for samples.
+    is known to be one, and is told whether it asks for samples; ``tell`` how many results have been read, of
+    how many.
 
     Raises InvalidInput for what is not one SELECT or is wrong, LinewattError for what takes too long or too
     much memory, StoreError for samples that cannot be read.
@@ -55,7 +63,7 @@ def run_query(near: Callable[[bool], Path], text: str, *, limit: int, timeout_s:
     try:
         query = _one_select(connection, text)
         views = _asked(query.query)
-        damaged, soaks = _make(connection, near(any(view.make is None for view in views)), views)
+        damaged, soaks = _make(connection, near(any(view.make is None for view in views)), views, tell)
         # a SELECT may still write, WITH x AS (INSERT …), and is refused then
         connection.execute("BEGIN TRANSACTION READ ONLY")
         described, rows = _within(timeout_s, connection, lambda: _rows(connection, query, limit + 1))
@@ -124,13 +132,15 @@ def _asked(query: str) -> list[View]:
     return [view for name, view in VIEWS.items() if name in words] or list(VIEWS.values())
 
 
-def _make(connection: Any, root: Path, views: Sequence[View]) -> tuple[Sequence[Damaged], int]:
+def _make(
+    connection: Any, root: Path, views: Sequence[View], tell: Callable[[int, int], None]
+) -> tuple[Sequence[Damaged], int]:
     """Have these views there, and nothing else within reach; results left out, and how many are soaks."""
     table_views = [view for view in views if view.make is not None]
     kinds: list[Cell] = []
     paths: list[Path] = []
     by_view: dict[str, list[Sequence[Cell]]] = {view.name: [] for view in table_views}
-    results, damaged = read_each(root, lambda path: _read(path, table_views))
+    results, damaged = read_each(root, lambda path: _read(path, table_views), tell)
     for path, (about,), tables in results:
         paths.append(path)
         kinds.append(about[_KIND])
