@@ -318,11 +318,11 @@ def _low(found: re.Match[str], _: Case, raws: Sequence[Raw]) -> Pairs:
     lows, others = spans[:count], spans[count:]
     assert float(found["start"]) == pytest.approx(min(span[0] for span in lows), abs=ROUNDED_S), found[0]
     assert float(found["end"]) == pytest.approx(max(span[1] for span in lows), abs=ROUNDED_S), found[0]
-    yield found["low"], fmean(span[2] for span in lows) / _SCALE[found["low_unit"]]
-    others_bps = fmean(span[2] for span in others)
+    low_bps, others_bps = (fmean(span[2] for span in part) for part in (lows, others))
+    yield found["low"], low_bps / _SCALE[found["low_unit"]]
     yield found["others"], others_bps / _SCALE[found["unit"]]
     yield found["count"], len(spans)
-    mean_change = raw.rate_bps("receiver") / others_bps - 1
+    mean_change = raw.rate_bps("receiver") / (low_bps if len(lows) > len(others) else others_bps) - 1
     assert float(found["effect"].replace("−", "-")) == pytest.approx(100 * mean_change, abs=0.5)
 
 
