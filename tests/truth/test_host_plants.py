@@ -322,7 +322,7 @@ PLANTS: dict[str, Plant] = {
         "the BMC was restarted in the window and read 0 W for three seconds",
         watts("h2", "PSU1 Power In", wobble([210.0] * 10) + [0.0] * 3 + wobble([210.0] * 12)),
         "power-unsteady",
-        "PSU1 Power In falls from 8 s to 11 s, to 0 W from 210 W before and after",
+        "PSU1 Power In falls from 8.3 s to 11.3 s, to 0 W from 210 W before and after",
         where="h2",
         doubtful=frozenset({"power"}),
     ),
