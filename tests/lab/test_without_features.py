@@ -45,6 +45,6 @@ def test_a_plain_campaign_needs_no_feature(lab2: Any, tmp_path: Path, deleted: l
     assert prints("plan", campaign).startswith("t: ")
     assert "1 of 1 trial" in prints("run", campaign, *results)
     (stored,) = bench.results.glob("*/manifest.json")
-    assert "held to its rate" in prints("show", stored.parent.name, *results)
+    assert "reached its target rate" in prints("show", stored.parent.name, *results)
     (case,) = json.loads(prints("show", stored.parent.name, "--json", *results))["cases"]
     assert 150e6 < case["throughput_bps_mean"] < 250e6

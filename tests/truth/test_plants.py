@@ -192,7 +192,11 @@ def agree(said: Said) -> None:
         shown = said.cases[0]
     else:
         shown = max(said.cases, key=lambda case: case["throughput_bps_mean"] or 0)
-    what = shown["limited_by"].partition(" (")[0].replace("the rate that was asked for", "held to its rate")
+    what = (
+        shown["limited_by"]
+        .partition(" (")[0]
+        .replace("the rate that was asked for", "reached its target rate")
+    )
     assert what.lower() in " ".join(said.first_screen.split()).lower()
     codes = [one["code"] for one in said.findings]
     assert re.findall(r"^\([a-z]+\) .* \[([a-z-]+)\]", said.terminal, re.MULTILINE) == codes

@@ -29,6 +29,8 @@ from linewatt.store import write_json
 
 AGAIN_AFTER_S = 2.0
 
+_WHEN = ", when the hosts are quiet"
+
 ToCome = Callable[[], Collection[tuple[str, Setting]]]
 """hosts (their names) with the settings that they have still to have trials with"""
 
@@ -217,7 +219,7 @@ class Stage:
             name: loaded_setting for name, loaded_setting in self._loaded.items() if name not in settings
         }
         reachable = {name: setting for name, setting in settings.items() if name not in self._session.lost()}
-        self._say(events.Phase(f"idle window of {self._campaign.idle_s:g} s after the load, once quiet"))
+        self._say(events.Phase(f"idle window of {self._campaign.idle_s:g} s after the load{_WHEN}"))
         try:
             measured = await self._idle_window(reachable)
         except (HostError, WaitTimeout) as error:
@@ -266,7 +268,7 @@ class Stage:
         if not self._idle_lacks(names, setting):
             return
         shown = " ".join(f"{name}={level}" for name, level in setting)
-        self._say(events.Phase(f"idle window of {self._campaign.idle_s:g} s, once quiet {shown}".rstrip()))
+        self._say(events.Phase(f"idle window of {self._campaign.idle_s:g} s{_WHEN} {shown}".rstrip()))
         settings = {name: setting for name in self._session.specs if name in names}
         for measured_idle in await self._idle_window(settings):
             self._tell(measured_idle.moving)

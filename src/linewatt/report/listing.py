@@ -238,7 +238,7 @@ def table_of(results: Sequence[Listed | Damaged]) -> Table:
     notes = (
         *([Note("remark", _BEST)] if best else []),
         *legend_notes([_AT_LEAST] if any(best_case.at_least for best_case in best) else []),
-        *legend_notes([f"{DOUBTFUL} doubtful: its show says why"] if doubtful else []),
+        *legend_notes([f"{DOUBTFUL} doubtful: linewatt show ID says why"] if doubtful else []),
         *legend_notes(provenance_legend(best_case.provenance for best_case in best)),
         *absences((lack for result in results for lack in _lacks(result)), len(results)),
     )

@@ -50,7 +50,12 @@ def test_a_slower_result_ends_with_3_and_a_table_that_says_so(run: Run) -> None:
     [
         (0.95, 10, "bold red", "VERDICT  Regression: 1 of 1 comparisons: slower"),
         (1.0, 10, "bold green", "VERDICT  No regression: no case is slower"),
-        (1.0, 3, "bold yellow", "VERDICT  Not enough evidence: 1 of 1 comparisons have no verdict on slower"),
+        (
+            1.0,
+            3,
+            "bold yellow",
+            "VERDICT  Not enough evidence: 1 of 1 comparisons are undecided on slower: not enough runs",
+        ),
     ],
 )
 def test_the_first_screen_has_the_verdict_in_its_colour(ratio: float, n: int, style: str, said: str) -> None:
@@ -65,7 +70,7 @@ def test_an_equal_result_ends_with_0_and_a_thin_one_with_4(run: Run) -> None:
     assert run("compare", "20260101", "20260102")[0] == 0
     code, out, _ = run("compare", "20260103", "20260104", "--full")
     assert code == 4
-    assert "Not enough evidence: 1 of 1 comparisons have no verdict on slower." in out
+    assert "Not enough evidence: 1 of 1 comparisons are undecided on slower: not enough runs." in out
     assert run("compare", "20260103", "20260104", "--fail-on", "nothing")[0] == 0
 
 

@@ -101,7 +101,7 @@ def test_a_figure_that_a_finding_makes_doubtful_has_a_star() -> None:
     for best, text in ((one.best, "80.0 Gbps "), (replace(one.best, doubtful_throughput=True), "80.0 Gbps*")):
         out = "\n".join(printed([replace(one, best=best)], 80))
         assert text in out
-        assert ("* doubtful: its show says why" in out) == text.endswith("*")
+        assert ("* doubtful: linewatt show ID says why" in out) == text.endswith("*")
 
 
 def test_a_soak_has_its_mean_rate_and_what_its_server_moved_for_each_watt(run: Run) -> None:
@@ -134,7 +134,7 @@ def test_a_soak_whose_rate_or_watts_are_doubtful_has_a_star(run: Run) -> None:
     assert (saturated.best.doubtful_throughput, saturated.best.doubtful_watts) == (True, False)
     row = printed([saturated], 80)[2]
     assert re.search(r"[GM]bps\*", row)
-    assert "doubtful: its show says why" in " ".join(printed([saturated], 80))
+    assert "doubtful: linewatt show ID says why" in " ".join(printed([saturated], 80))
 
 
 @pytest.mark.parametrize("host", ["c1", "dut"])

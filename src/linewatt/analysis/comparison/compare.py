@@ -275,7 +275,9 @@ def exit_finding(comparison: Comparison, fail_on: Sequence[str]) -> Finding:
         return Finding(3, f"{worse} of {len(matching_rows)} comparisons: {listed}")
     open_rows = [row for row in matching_rows if row.outcome in ("undecided", "refused")]
     if open_rows:
-        return Finding(4, f"{len(open_rows)} of {len(matching_rows)} comparisons have no verdict on {listed}")
+        why = ", ".join(dict.fromkeys(row.verdict.brief for row in open_rows))
+        undecided = f"{len(open_rows)} of {len(matching_rows)} comparisons are undecided on {listed}"
+        return Finding(4, f"{undecided}: {why}")
     if not matching_rows:
         return Finding(4, f"nothing could be compared for {listed}")
     return Finding(0, f"no case is {listed}")

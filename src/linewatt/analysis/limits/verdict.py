@@ -289,8 +289,10 @@ def _margin(named: Sequence[Ranked], ranked: Sequence[Ranked]) -> str:
         if candidate not in named and candidate.is_cause and candidate.kind != "paced"
     ]
     following = next((candidate for candidate in unnamed if not candidate.ruled_out), None)
+    if following is None and unnamed:
+        return "all else that was measured is ruled out"
     if following is None:
-        return "nothing else is known to compare with"
+        return "nothing else that could be was measured: CPU use, line rate, losses"
     if named:
         return f"the next is {limit_text.short_limit(following)}"
     threshold_words = f"from {format_percent(following.full_from, 0)} on"

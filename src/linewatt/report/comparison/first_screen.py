@@ -88,7 +88,7 @@ def _command(comparison: Comparison) -> str:
 def _surely(comparison: Comparison) -> str:
     if comparison.differences or comparison.levels or not comparison.pairs:
         return ""
-    return "nothing else that is on record of the hosts"
+    return "no other difference of the hosts is on record"
 
 
 def _differs(comparison: Comparison) -> Iterator[Entry]:
@@ -116,11 +116,11 @@ def _changes_words(comparison: Comparison) -> str:
             if comparison.base.single_run is not None
             else "none can be told"
         )
-    return f"{compared} against {base} (95 % CI), those that count first"
+    return f"{compared} against {base} (95 % CI), those with a verdict first"
 
 
 def _changes(shown: tuple[ResponseTable, ...]) -> Iterator[Entry]:
-    """A line a case with what changed most of it, those that count first, the largest first."""
+    """A line a case with what changed most of it, those with a verdict first, the largest first."""
     cases: dict[object, list[tuple[Told, ResponseTable]]] = {}
     for table in shown:
         for line in table.lines:

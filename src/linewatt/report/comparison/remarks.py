@@ -113,7 +113,7 @@ def heading(comparison: Comparison) -> list[str]:
     if not comparison.levels:  # no two results are ever measured in turn
         sentences.append(
             f"{comparison.base.name} and {comparison.other.name} were not measured in turn: "
-            "what changed meanwhile is in every ratio, and no p knows of it"
+            "every ratio includes what drifted between them, which no p-value accounts for"
         )
     return sentences
 

@@ -46,7 +46,9 @@ def test_two_soaks_are_one_run_each_and_the_verdict_is_not_enough_runs(run: Run)
     assert rate.endswith("not enough runs: 1 and 1 runs, and each side needs 3")
     assert "One soak is one measurement" in out
     assert "with linewatt history" in out
-    assert out.rstrip().endswith("Not enough evidence: 3 of 3 comparisons have no verdict on slower.")
+    assert out.rstrip().endswith(
+        "Not enough evidence: 3 of 3 comparisons are undecided on slower: not enough runs."
+    )
     assert all(row["kind"] == "undecided" for row in document(run)["comparisons"])
     assert all(row["base_n"] == row["other_n"] == 1 for row in document(run)["comparisons"])
 

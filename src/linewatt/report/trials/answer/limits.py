@@ -203,7 +203,7 @@ def limit_forms(summary: CaseSummary, verb: str = "limited by ") -> tuple[str, .
     limit = summary.limit
     paced = limit.candidate("paced")
     if limit.kind == "paced":
-        return (f"held to its rate: {limit.evidence}",)
+        return (f"reached its target rate: {limit.evidence}",)
     missed = f"; {short_limit(paced)} arrived" if paced is not None and not paced.holds else ""
     if limit.found:
         named_limit = f"{verb}{limit.what}"
