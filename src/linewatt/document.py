@@ -149,26 +149,27 @@ def read_bytes(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """Text of a UTF-8 file of at most 1 MiB. Raises InvalidInput with the place of the first bad byte."""
-    top = Place(str(path))
+    """Text of a UTF-8 file of at most 1 MiB. Raises InvalidInput, of a bad byte with its place."""
+    named = one_line(str(path))
     try:
         data = read_bytes(path)
     except FileNotFoundError:
-        raise top.error("no such file") from None
+        raise InvalidInput(f"{named}: no such file") from None
     except IsADirectoryError:
-        raise top.error("is a directory; name the file in it") from None
+        raise InvalidInput(f"{named}: is a directory; name the file in it") from None
     except (OSError, ValueError) as error:
-        raise top.error(f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        why = one_line(str(getattr(error, "strerror", None) or error))
+        raise InvalidInput(f"{named}: cannot be read: {why}") from None
     if len(data) > MAX_BYTES:
-        raise top.error("is larger than 1 MiB; this is not a file written for linewatt")
+        raise InvalidInput(f"{named}: is larger than 1 MiB; this is not a file written for linewatt")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = data[: error.start].decode("utf-8-sig", "replace")
-        raise _at_end_of(before, top.file).error("is not UTF-8 text; save it as UTF-8") from None
+        raise _at_end_of(before, str(path)).error("is not UTF-8 text; save it as UTF-8") from None
     bad = _CONTROL.search(text)
     if bad:
-        place = _at_end_of(text[: bad.start()], top.file)
+        place = _at_end_of(text[: bad.start()], str(path))
         raise place.error(f"holds the control character {bad[0]!r}; take it out")
     return text
 

@@ -37,6 +37,7 @@ _EXPECTED = {
 }
 """type of an error of pydantic → what is expected, with what its context names"""
 _LISTS = ("tuple_type", "list_type")
+_MAPPINGS = ("model_type", "model_attributes_type")
 _MEANT = {
     "dev": "data",
     "device": "data",
@@ -134,6 +135,10 @@ def _problems(
             if field and field.examples:
                 example = f", for example `{locate.key(at, str(leaf))}{field.examples[0]}`"
             yield problem(locate, (*at, *path, str(leaf)), AboutKey(f"is missing; add it{example}"))
+        elif kind in _MAPPINGS and (names := _first_names(model, error["loc"])):
+            yield problem(
+                locate, (*at, *path), _with_value(f"must be a mapping with keys such as {names}", error)
+            )
         elif kind in _LISTS and isinstance(error["input"], str):
             text = _not_a_list(error["input"], _choices(_field(model, error["loc"])))
             yield problem(locate, (*at, *path), _with_value(text, error))
@@ -209,6 +214,14 @@ def _field(model: type[BaseModel], loc: tuple[int | str, ...]) -> FieldInfo | No
 
 def _known_keys(model: type[BaseModel], loc: tuple[int | str, ...]) -> set[str]:
     return {name for candidate in _models(model, loc) for name in _fields(candidate)}
+
+
+def _first_names(model: type[BaseModel], loc: tuple[int | str, ...]) -> str:
+    """Two of the keys that may stand at ``loc`` whatever it is, those that must be there first."""
+    first, *others = [*map(_fields, _models(model, loc))] or [{}]
+    names = [name for name in first if all(name in fields for fields in others)]
+    names.sort(key=lambda name: name != "driver" and not first[name].is_required())
+    return " and ".join(f"`{name}:`" for name in names[:2])
 
 
 def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:

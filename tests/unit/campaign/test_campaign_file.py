@@ -42,6 +42,17 @@ def test_smallest_campaign_has_the_documented_defaults(tmp_path: Path) -> None:
     assert campaign.load_s == 67
 
 
+def test_times_are_seconds_or_have_a_unit(tmp_path: Path) -> None:
+    text = f"{SMALLEST}window: {{seconds: 2m, omit: 500ms, tail: 1.5}}\nidle: {{seconds: 10s}}\n"
+    campaign = written(tmp_path, text)
+    assert (campaign.window_s, campaign.omit_s, campaign.tail_s, campaign.idle_s) == (120, 0.5, 1.5, 10)
+
+
+def test_pairs_may_be_written_as_they_are_printed(tmp_path: Path) -> None:
+    campaign = written(tmp_path, f'{SMALLEST}pairs: ["dut → gen"]\n')
+    assert campaign.pairs == (("dut", "gen"),)
+
+
 def test_campaign_is_frozen(tmp_path: Path) -> None:
     campaign = written(tmp_path, SMALLEST)
     with pytest.raises(dataclasses.FrozenInstanceError):

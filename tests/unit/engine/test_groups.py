@@ -79,6 +79,9 @@ def loaded(tmp_path: Path, *pairs: str, **keys: Any) -> Campaign:
         ("a+b -> c", Group("many-to-one", (("a", "c"), ("b", "c")))),
         (" a -> b  +c ", Group("one-to-many", (("a", "b"), ("a", "c")))),
         ("a-1 <-> b", Group("both-ways", (("a-1", "b"), ("b", "a-1")))),
+        ("a → b", ("a", "b")),
+        ("a ⇄ b", Group("both-ways", (("a", "b"), ("b", "a")))),
+        ("a→b→c→a", Group("ring", (("a", "b"), ("b", "c"), ("c", "a")))),
     ],
 )
 def test_an_entry_of_pairs_says_who_sends_to_whom_at_once(text: str, found: object) -> None:

@@ -14,12 +14,15 @@ from linewatt.campaign.entries.fields import HOST_NAME
 
 _HOSTS = rf"{HOST_NAME}(?:\s*\+\s*{HOST_NAME})*"
 _PAIR = rf"({_HOSTS})\s*(<?->)\s*({_HOSTS})"
+_ARROWS = str.maketrans({"→": "->", "↔": "<->", "⇄": "<->"})
+"""as linewatt prints them"""
 _RING = rf"{HOST_NAME}(?:\s*->\s*{HOST_NAME}){{2,}}"
 
 
 def parse_pair(text: str) -> tuple[str, str] | Group:
     """Sender and receiver of ``"a -> b"``; what runs at once of ``"a + b -> c"``, ``"a -> b + c"``,
     ``"a <-> b"`` and ``"a -> b -> c -> a"``. Raises ValueError."""
+    text = text.translate(_ARROWS)
     if re.fullmatch(_RING, text.strip(), re.ASCII):
         return _ring([host.strip() for host in text.split("->")])
     match = re.fullmatch(_PAIR, text.strip(), re.ASCII)
@@ -61,7 +64,7 @@ def _ring(hosts: list[str]) -> Group:
 
 def _pair(text: str) -> str:
     parse_pair(text)
-    return " ".join(re.sub(r"(<?->|\+)", r" \1 ", text).split())
+    return " ".join(re.sub(r"(<?->|\+)", r" \1 ", text.translate(_ARROWS)).split())
 
 
 Pair = Annotated[

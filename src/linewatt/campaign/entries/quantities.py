@@ -22,6 +22,13 @@ def _duration(value: object) -> float:
     return float(match[1]) * _SECONDS[match[2]]
 
 
+def _seconds(value: object) -> object:
+    """Of a text its seconds; what is no text stays what it is."""
+    if isinstance(value, str) and not re.fullmatch(_DURATION, value, re.ASCII):
+        raise ValueError('must be a number of seconds, or a time with its unit, such as "90s" or "10m"')
+    return _duration(value) if isinstance(value, str) else value
+
+
 def _size(value: object) -> int:
     match = re.fullmatch(_SIZE, value, re.ASCII) if isinstance(value, str) else None
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
@@ -40,6 +47,13 @@ def _share(value: object) -> float:
 
 Duration = Annotated[
     float, BeforeValidator(_duration), WithJsonSchema({"type": "string", "pattern": f"^{_DURATION}$"})
+]
+Seconds = Annotated[
+    float,
+    BeforeValidator(_seconds),
+    WithJsonSchema(
+        {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": f"^{_DURATION}$"}]}
+    ),
 ]
 Size = Annotated[
     int,

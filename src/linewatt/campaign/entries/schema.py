@@ -29,6 +29,7 @@ from linewatt.campaign.entries.limits import LimitsEntry
 from linewatt.campaign.entries.networks import BARE_NETWORK, Network
 from linewatt.campaign.entries.pairs import Pair
 from linewatt.campaign.entries.power import Components, PsuEntry
+from linewatt.campaign.entries.quantities import Seconds
 from linewatt.campaign.entries.rest import RestField
 from linewatt.campaign.entries.search import SearchEntry
 from linewatt.campaign.entries.trials import Trials
@@ -186,9 +187,11 @@ class TestEntry(Part):
 class WindowEntry(Part):
     """The parts of a trial, in seconds of load."""
 
-    seconds: float = Field(default=60.0, gt=0, le=MAX_LOAD_S, description="Length of the steady window.")
-    omit: float = Field(default=5.0, ge=0, le=MAX_LOAD_S, description="Load time before the window: warm-up.")
-    tail: float = Field(
+    seconds: Seconds = Field(default=60.0, gt=0, le=MAX_LOAD_S, description="Length of the steady window.")
+    omit: Seconds = Field(
+        default=5.0, ge=0, le=MAX_LOAD_S, description="Load time before the window: warm-up."
+    )
+    tail: Seconds = Field(
         default=2.0,
         ge=0,
         le=MAX_LOAD_S,
@@ -199,7 +202,7 @@ class WindowEntry(Part):
 class IdleEntry(Part):
     """The idle windows, before and after the trials of each setting."""
 
-    seconds: float | None = Field(
+    seconds: Seconds | None = Field(
         default=None,
         ge=0,
         le=MAX_LOAD_S,

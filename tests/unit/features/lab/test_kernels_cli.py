@@ -28,7 +28,7 @@ TESTS = 'name: c\nhosts: x.yaml\npairs: ["gen -> dut"]\ntests: [tcp]\n'
         ((), "give --kernel FILE at least twice"),
         (TWO[:2], "give --kernel FILE at least twice"),
         ((*TWO[:2], *TWO[:2]), "each with another kernel"),
-        ((*TWO, "nope.yaml"), "nope.yaml:1:1: no such file"),
+        ((*TWO, "nope.yaml"), "nope.yaml: no such file"),
         ((*TWO, "--factor", "x"), "--factor x"),
         ((*TWO, "--nic", "ne2000"), "no model 'ne2000'"),
         ((*TWO, "--results", "/dev/null"), "--results /dev/null"),
