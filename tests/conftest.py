@@ -69,7 +69,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_sessionstart() -> None:
+def pytest_sessionstart(session: pytest.Session) -> None:
+    # What tests look for stands in one line, however long; widths have tests of their own
+    if session.config.pluginmanager.has_plugin("terminalreporter"):
+        writer = session.config.get_terminal_writer()
+        writer.fullwidth = writer.fullwidth  # pytest's own stays what it is
+    os.environ["COLUMNS"] = "100000"
     provide_utf8_characters(charmap_file("codec-v2-utf-8"))  # Hypothesis warns of plugins that do so before
 
 

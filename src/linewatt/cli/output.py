@@ -8,6 +8,8 @@ called anything, and a terminal would act on it.
 from __future__ import annotations
 
 import json
+import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 
 RESULTS_FOLDER = Path("results")
+PIPE_COLUMNS = 100
+"""of what is printed to no terminal, where COLUMNS says nothing else"""
 
 
 def print_json(document: Mapping[str, Any]) -> None:
@@ -126,16 +130,18 @@ def checked_target(target: Path) -> Path:
     return target
 
 
-def print_rich(render: Callable[[int | None], RenderableType]) -> None:
-    """Print for a terminal at its width; elsewhere at any width, without colour or trailing blanks."""
+def print_rich(render: Callable[[int], RenderableType]) -> None:
+    """Print for a terminal at its width; elsewhere as wide as COLUMNS says, else 100, without colour."""
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")
     terminal = console()
     if terminal.is_terminal:
         terminal.print(render(terminal.width))
         return
-    wide = console(width=100_000, color_system=None)
-    with wide.capture() as captured:
-        wide.print(render(None))
+    columns = os.environ.get("COLUMNS", "")
+    width = int(columns) if re.fullmatch("[1-9][0-9]{1,5}", columns) else PIPE_COLUMNS
+    screen = console(width=width, color_system=None)
+    with screen.capture() as captured:
+        screen.print(render(width))
     lines = [line.rstrip() for line in captured.get().rstrip().split("\n")]
     sys.stdout.write("\n".join(lines) + "\n")

@@ -72,7 +72,7 @@ def lines(name: str, said: str) -> list[str]:
 def test_a_command_says_of_a_stored_result_what_it_said(
     root: Path, run: Run, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "140")
+    monkeypatch.setenv("COLUMNS", "100000")
     code, out, err = run(*COMMANDS[name], "--results", str(root))
     said = f"exit {code}\n--- out\n{out}--- err\n{err}".replace(str(root), "RESULTS")
     said = re.sub(r"linewatt-fuzz-\w+", "RESULTS", said)

@@ -82,8 +82,7 @@ def test_show_without_an_id_is_the_last_result(run: Run) -> None:
     assert run("show", "2026")[1].startswith("x64-scaling · ")
 
 
-def test_off_a_terminal_nothing_is_coloured_cut_or_wrapped(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "40")
+def test_off_a_terminal_nothing_is_coloured_or_cut(run: Run) -> None:
     long = "x" * 300
     keep(result([replace(each, flags=(replace(SHARED, advice=long),)) for each in scaling_trials()]))
     _, out, _ = run("show", "last", "--full")
@@ -93,6 +92,22 @@ def test_off_a_terminal_nothing_is_coloured_cut_or_wrapped(run: Run, monkeypatch
     row = next(line for line in out.splitlines() if line.startswith("   16 "))
     assert len(row.split()) >= 14
     assert all(line == line.rstrip() for line in out.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("columns", "widest"), [(None, 100), ("80", 80), ("120", 120), ("wide", 100), ("0", 100)]
+)
+@pytest.mark.parametrize("options", [[], ["--full"]], ids=["first screen", "full"])
+def test_off_a_terminal_lines_are_as_long_as_columns_says_or_a_hundred(
+    run: Run, monkeypatch: pytest.MonkeyPatch, columns: str | None, widest: int, options: list[str]
+) -> None:
+    if columns is None:
+        monkeypatch.delenv("COLUMNS")
+    else:
+        monkeypatch.setenv("COLUMNS", columns)
+    keep(result([replace(each, flags=(replace(SHARED, advice="look " * 60),)) for each in demo_trials()]))
+    _, out, _ = run("show", "last", *options)
+    assert widest - 20 < max(map(len, out.splitlines())) <= widest
 
 
 def test_a_common_table_fits_120_columns(run: Run) -> None:
