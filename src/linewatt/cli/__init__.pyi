@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+from .actions.check import check_hosts as check_hosts
 from .actions.compare import checked_choices as checked_choices
 from .commands.compare import compare as compare
 from .commands.report import report as report

@@ -26,7 +26,19 @@ from linewatt.features.profiles.perf.model import Profile
 from linewatt.model import Case
 
 PROGRAM = typer.main.get_command(whole())
-NEED_HOSTS = {"run", "resume", "restore", "check", "rehearse", "prepare", "calibrate", "lab", "demo", "serve"}
+NEED_HOSTS = {
+    "init",
+    "run",
+    "resume",
+    "restore",
+    "check",
+    "rehearse",
+    "prepare",
+    "calibrate",
+    "lab",
+    "demo",
+    "serve",
+}
 """commands that log in somewhere, make hosts, or end when they are ended; all others are run"""
 STATUS = {"compare": {0, 3, 4}, "history": {0, 3, 4}}
 """exit codes that are an answer, where 0 is not the only one"""

@@ -51,6 +51,14 @@ def parse_jumps(text: str) -> tuple[Jump, ...]:
     return tuple(_jump(word.strip()) for word in words)
 
 
+def parse_destination(text: str) -> Jump:
+    """Address, port and user of ``user@host:port``. Raises ValueError."""
+    try:
+        return _jump(text)
+    except ValueError:
+        raise ValueError("must be [user@]host[:port], as ssh has it; an IPv6 address in brackets") from None
+
+
 def _jump(word: str) -> Jump:
     match = re.fullmatch(_JUMP, word, re.ASCII)
     if match is None:

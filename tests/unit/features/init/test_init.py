@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What two hosts show becomes a campaign over the interfaces through which they reach each other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.conftest import Run
+
+from linewatt.campaign.planning.plan import plan_campaign
+from linewatt.campaign.reading.file import load_campaign
+from linewatt.errors import ParseError
+from linewatt.features.init import action
+from linewatt.features.init.file import Login, text_of_campaign
+from linewatt.features.init.looked import Looked, parse_look, ways
+
+
+def entry(name: str, *addresses: str, kind: str | None = None, up: bool = True) -> dict[str, Any]:
+    """As ``ip -j -d address show`` has an interface (iproute2 6.1)."""
+    found: dict[str, Any] = {
+        "ifname": name,
+        "flags": ["BROADCAST", "MULTICAST", *(["UP", "LOWER_UP"] if up else [])],
+        "link_type": "loopback" if name == "lo" else "ether",
+        "addr_info": [
+            {
+                "family": "inet6" if ":" in address else "inet",
+                "local": address.partition("/")[0],
+                "prefixlen": int(address.partition("/")[2]),
+                "scope": "link" if address.startswith("fe80") else "global",
+            }
+            for address in addresses
+        ],
+    }
+    return found | ({"linkinfo": {"info_kind": kind}} if kind else {})
+
+
+def look(*entries: dict[str, Any], said: str = "user 0", speeds: str = "") -> Looked:
+    return parse_look(f"{said}\n{speeds}addresses\n{json.dumps([entry('lo', '127.0.0.1/8'), *entries])}\n")
+
+
+GEN = look(
+    entry("eno1", "10.0.0.11/24", "fe80::1/64"),
+    entry("enp1s0f0np0", "192.168.1.1/24"),
+    entry("enp1s0f1np1", "192.168.2.1/24", "2001:db8:2::1/64"),
+    entry("docker0", "172.17.0.1/16", kind="bridge"),
+    said="user 1000\nsudo yes\nssh 10.0.0.5 50000 10.0.0.11 22\nbmc yes\nrapl yes",
+    speeds="speed eno1 1000\nspeed enp1s0f0np0 25000\nspeed enp1s0f1np1 100000\n",
+)
+DUT = look(
+    entry("eno1", "10.0.0.10/24"),
+    entry("ens3f0", "192.168.1.2/24"),
+    entry("ens3f1", "192.168.2.2/24", "2001:db8:2::2/64"),
+    entry("docker0", "172.17.0.1/16", kind="bridge"),
+    said="user 0\nssh 10.0.0.5 50001 10.0.0.10 22",
+    speeds="speed ens3f0 25000\nspeed ens3f1 -1\n",
+)
+
+
+def test_a_host_is_read_with_its_ports_and_what_may_be_done_there() -> None:
+    assert [port.name for port in GEN.ports] == ["eno1", "enp1s0f0np0", "enp1s0f1np1"]
+    assert [port.of_ssh for port in GEN.ports] == [True, False, False]
+    assert [port.speed_bps for port in DUT.ports] == [None, 25e9, None]
+    assert (GEN.is_root, GEN.sudo, GEN.bmc, GEN.rapl) == (False, True, True, True)
+    assert (DUT.is_root, DUT.sudo, DUT.bmc, DUT.rapl) == (True, False, False, False)
+
+
+@pytest.mark.parametrize("text", ["", "user 0\n", "user 0\naddresses\nnot json"])
+def test_what_is_no_answer_is_told(text: str) -> None:
+    with pytest.raises(ParseError):
+        parse_look(text)
+
+
+def test_the_fastest_way_apart_from_ssh_comes_first_and_that_of_ssh_last() -> None:
+    found = [(way.sender.name, way.receiver.name) for way in ways(GEN, DUT)]
+    assert found == [("enp1s0f0np0", "ens3f0"), ("enp1s0f1np1", "ens3f1"), ("eno1", "eno1")]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        look(entry("eth0", "192.168.9.1/24")),
+        look(entry("eth0", "192.168.1.2/24", up=False)),
+        look(entry("br0", "192.168.1.2/24", kind="bridge")),
+        look(entry("eth0", "192.168.1.2/16")),
+    ],
+    ids=["another subnet", "down", "a bridge", "a wider subnet"],
+)
+def test_hosts_that_reach_each_other_by_no_interface_have_no_way(other: Looked) -> None:
+    assert ways(GEN, other) == []
+
+
+def test_the_file_is_a_campaign_that_can_be_planned_and_says_what_its_lines_mean(tmp_path: Path) -> None:
+    logins = Login("gen", "gen.example.org", "perf", None), Login("dut", "2001:db8::10", None, 2222)
+    text = text_of_campaign(logins, (GEN, DUT), ways(GEN, DUT)[0])
+    file = tmp_path / "gen-dut.yaml"
+    file.write_text(text)
+    campaign = load_campaign(file)
+    gen, dut = campaign.hosts["gen"], campaign.hosts["dut"]
+    assert (gen.address, gen.user, gen.sudo, gen.data) == ("gen.example.org", "perf", True, "enp1s0f0np0")
+    assert (dut.address, dut.user, dut.port, dut.sudo, dut.data) == (
+        "2001:db8::10",
+        None,
+        2222,
+        False,
+        "ens3f0",
+    )
+    assert campaign.pairs == (("gen", "dut"),)
+    assert {name: [*sources] for name, sources in campaign.power.items() if sources} == {
+        "gen": ["bmc", "cpu"]
+    }
+    assert len(list(plan_campaign(campaign, seed=1).trials)) == 6
+    assert "# 192.168.1.1/24, 25.0 Gbps; there are eno1, enp1s0f1np1" in text
+    assert max(map(len, text.splitlines())) <= 110
+
+
+def test_load_over_the_interface_of_ssh_is_said_in_the_file() -> None:
+    one = look(entry("eth0", "10.0.0.1/24"), said="user 0\nssh 10.0.0.5 5 10.0.0.1 22")
+    other = look(entry("eth0", "10.0.0.2/24"), said="user 1000\nssh 10.0.0.5 5 10.0.0.2 22")
+    text = text_of_campaign(
+        (Login("a", "a", None, None), Login("b", "b", None, None)), (one, other), *ways(one, other)
+    )
+    assert text.count("SSH uses it, too") == 2
+    assert text.count("#   sudo: true") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("gen", "gen"), "gen: sends to itself; name two hosts"),
+        (
+            ("gen", "bad host"),
+            "bad host: must be [user@]host[:port], as ssh has it; an IPv6 address in brackets",
+        ),
+        (
+            ("gen", "dut", "-o", "there.yaml"),
+            "there.yaml is there already; name another with --output, or take it away",
+        ),
+        (("gen", "dut", "-o", "no/where.yaml"), "no/where.yaml: there is no directory no; make it first"),
+    ],
+)
+def test_wrong_use_is_one_line_before_any_host_is_touched(
+    run: Run, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], said: str
+) -> None:
+    async def touched(*_: object) -> None:
+        pytest.fail("a host was looked at")
+
+    monkeypatch.setattr(action, "connect_to_host", touched)
+    Path("there.yaml").touch()
+    status, _, err = run("init", *words)
+    assert (status, err) == (2, f"linewatt: {said}\n")
+
+
+def test_names_come_from_what_ssh_is_told() -> None:
+    one, other = action._logins("perf@gen01.rack2.example.org:2222", "[2001:db8::10]")
+    assert one == Login("gen01", "gen01.rack2.example.org", "perf", 2222)
+    assert other == Login("host-2001-db8-10", "2001:db8::10", None, None)
+    assert [login.name for login in action._logins("a.north", "a.south")] == ["sender", "receiver"]
