@@ -4,7 +4,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo quick test test-all test-vm knobs-tested truth fuzz faults lint bench mutants planted simulate findings views schemas reference gallery docs pythons pins clean
+.PHONY: help setup demo quick test test-all test-vm knobs-tested truth fuzz faults lint bench mutants planted simulate findings views schemas reference gallery picture docs pythons pins clean
 
 python := .venv/bin/python
 
@@ -99,6 +99,11 @@ reference:  ## write docs/reference, the man page and completions from what the 
 docs:  ## the documents as a site in build/site; whatever Sphinx warns of is an error
 	@scripts/setup.sh docs $@
 	$(python) -m sphinx -W --keep-going -q -b html -c docs -d build/doctrees . build/site
+
+picture:  ## write the picture of README.md: the demo's report as Chromium first shows it
+	@scripts/root.sh $@
+	@scripts/setup.sh test $@
+	@scripts/root.sh $@ $(python) -m scripts.picture
 
 gallery:  ## write docs/gallery.md and its pictures from the tables in docs/published
 	@scripts/setup.sh demo $@

@@ -15,9 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
-import click
 import pytest
-import typer.main
 from packaging.specifiers import SpecifierSet
 from ruamel.yaml import YAML
 from tests.doc_pages import DOCUMENTS, blocks, shell_lines
@@ -26,7 +24,6 @@ from tests.stream_helpers import cut_records
 import linewatt
 from linewatt.campaign.planning.plan import plan_campaign
 from linewatt.campaign.reading.file import load_campaign
-from linewatt.cli.entry_point import whole
 from linewatt.errors import ParseError
 from linewatt.features.soak.plan import plan_soak
 from linewatt.hosts.base import HostSpec
@@ -37,7 +34,6 @@ ROOT = Path(__file__).parents[3]
 FOLDERS = (".ci", ".github", "bench", "docs", "examples", "requirements", "scripts", "share", "src", "tests")
 GENERATED = {"__pycache__", "linewatt.egg-info", ".hypothesis"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-COMMANDS: dict[str, click.Command] = dict(typer.main.get_command(whole()).commands)  # type: ignore[attr-defined]
 PIN = re.compile(
     r"^([A-Za-z0-9._-]+)==(\S+) \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", re.MULTILINE
 )
@@ -255,8 +251,9 @@ def test_editors_have_the_line_length_of_the_formatter() -> None:
     assert "[Makefile]\nindent_style = tab\n" in text
 
 
-def test_the_campaigns_of_the_readme_can_be_planned(tmp_path: Path) -> None:
-    cases, soak = blocks("README.md", "yaml")
+def test_the_campaigns_of_the_readme_and_of_soaks_can_be_planned(tmp_path: Path) -> None:
+    (cases,) = blocks("README.md", "yaml")
+    soak, *_ = blocks("docs/soak.md", "yaml")
     file = tmp_path / "campaign.yaml"
     file.write_text(cases)
     assert list(plan_campaign(load_campaign(file), seed=1).trials)
@@ -269,11 +266,6 @@ def test_the_campaigns_of_the_readme_can_be_planned(tmp_path: Path) -> None:
     planned = plan_soak(load_campaign(file)).users
     assert planned is not None
     assert planned.users == 300
-
-
-def test_the_readme_lists_every_command() -> None:
-    readme = (ROOT / "README.md").read_text()
-    assert [name for name in COMMANDS if f"`{name}`" not in readme] == []
 
 
 def test_architecture_knows_every_room() -> None:
