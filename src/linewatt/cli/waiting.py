@@ -15,22 +15,31 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 MOMENT_S = 2.0
+BETWEEN_S = 0.1
+"""two pictures of the bar"""
 
 
 @contextmanager
 def how_far(what: str) -> Iterator[Callable[[int, int], None]]:
     """Something to tell how much is done, of how much."""
     bar: Progress | None = None
-    began_s = time.monotonic()
+    began_s = shown_s = time.monotonic()
 
     def tell(done: int, total: int) -> None:
-        nonlocal bar
+        nonlocal bar, shown_s
+        now_s = time.monotonic()
+        if bar is not None and done >= total:
+            bar.stop()
+            bar = None
+        if done >= total or now_s - shown_s < BETWEEN_S or now_s - began_s < MOMENT_S:
+            return
+        if not sys.stderr.isatty():
+            return
         if bar is None:
-            if not sys.stderr.isatty() or time.monotonic() - began_s < MOMENT_S:
-                return
             bar = _bar()
             bar.add_task(what)
             bar.start()
+        shown_s = now_s
         bar.update(bar.task_ids[0], completed=done, total=total, refresh=True)
 
     try:

@@ -412,21 +412,20 @@ ALONE_S = 0.5
 
 
 def read_each(
-    root: Path, reader: Callable[[Path], T], tell: Callable[[int, int], None] = lambda _, __: None
+    root: Path, reader: Callable[[Path], T], tell: Callable[[int, int], None] | None = None
 ) -> tuple[list[T], list[Damaged]]:
     """What ``reader`` returns for each result below ``root``, oldest first, and the unreadable results.
 
-    ``reader`` keeps what it makes (:func:`~linewatt.store.cache.cached_of_result`), so that other processes
-    can help. ``tell`` is told how many have been read, of how many.
+    ``tell``, where somebody waits, is told how many have been read, of how many. Other processes help then:
+    ``reader`` keeps what it makes (:func:`~linewatt.store.cache.cached_of_result`).
     """
     values: list[T] = []
     unread: list[Damaged] = []
     paths = result_dirs(root)
     began_s = time.monotonic()
     with ExitStack() as helped:
-        is_alone = True
+        is_alone = tell is not None
         for at, path in enumerate(paths):
-            tell(at, len(paths))
             if is_alone and time.monotonic() - began_s >= ALONE_S:
                 is_alone = False
                 helped.enter_context(helpers(paths[at + 1 :], reader))
@@ -435,6 +434,8 @@ def read_each(
                     values.append(reader(path))
             except StoreError as error:
                 unread.append(Damaged(path.name, path, str(error), not isinstance(error, Unproven)))
+            if tell is not None:
+                tell(at + 1, len(paths))
     return values, unread
 
 

@@ -30,6 +30,7 @@ def test_a_bar_is_shown_where_somebody_waits(
 ) -> None:
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(module, "MOMENT_S", moment_s)
+    monkeypatch.setattr(module, "BETWEEN_S", 0.0)
     monkeypatch.setenv("TERM", "xterm")
     before = threading.active_count()
     with how_far("reading results") as tell:

@@ -61,7 +61,7 @@ def test_other_processes_help_with_many_results_and_are_gone_in_the_end(tmp_path
     names = [f"r{number:02}" for number in range(COUNT)]
     for found in (alone, helped):
         assert [name for name, _ in found["values"]] == names
-        assert found["told"] == [[number, COUNT] for number in range(COUNT)]
+        assert found["told"] == [[number, COUNT] for number in range(1, COUNT + 1)]
         assert (found["damaged"], found["ended"]) == (0, True)
     makers = [{maker for _, maker in found["values"]} for found in (alone, helped)]
     assert makers[0] == {str(alone["parent"])}
@@ -70,7 +70,7 @@ def test_other_processes_help_with_many_results_and_are_gone_in_the_end(tmp_path
 
 def test_a_process_with_threads_reads_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A copy of it would lack them, and may wait for what they hold."""
-    monkeypatch.setattr(module, "_helper", lambda *_: pytest.fail("a process was started"))
+    monkeypatch.setattr(module, "_start_helper", lambda *_: pytest.fail("a process was started"))
     results = [tmp_path / str(number) for number in range(COUNT)]
     over = threading.Event()
     waiting = threading.Thread(target=over.wait, args=(LIMIT_S,))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,7 +48,7 @@ def run_query(
     *,
     limit: int,
     timeout_s: float,
-    tell: Callable[[int, int], None] = lambda _, __: None,
+    tell: Callable[[int, int], None] | None = None,
 ) -> Answer:
     """The first ``limit`` rows of what a query says. ``near`` gives the directory of results once the query
     is known to be one, and is told whether it asks for samples; ``tell`` how many results have been read, of
@@ -59,11 +59,12 @@ def run_query(
     """
     import duckdb
 
+    views = _views_of(text)
+    found = _read_results(near(any(view.make is None for view in views)), views, tell)
     connection = database.opened()
     try:
         query = _one_select(connection, text)
-        views = _asked(query.query)
-        damaged, soaks = _make(connection, near(any(view.make is None for view in views)), views, tell)
+        _make(connection, found, views)
         # a SELECT may still write, WITH x AS (INSERT …), and is refused then
         connection.execute("BEGIN TRANSACTION READ ONLY")
         described, rows = _within(timeout_s, connection, lambda: _rows(connection, query, limit + 1))
@@ -86,8 +87,8 @@ def run_query(
         tuple(str(column[1]) for column in described),
         tuple(rows[:limit]),
         len(rows) > limit,
-        tuple(damaged),
-        0 if all(view.of_soaks for view in views) else soaks,
+        found.damaged,
+        0 if all(view.of_soaks for view in views) else found.kinds.count("soak"),
     )
 
 
@@ -104,6 +105,19 @@ def _distinct(names: Sequence[str]) -> tuple[str, ...]:
             )
         ] = None
     return tuple(distinct_names)
+
+
+def _views_of(text: str) -> list[View]:
+    """The views that are asked. Raises InvalidInput."""
+    import duckdb
+
+    connection = database.opened()
+    try:
+        return _asked(_one_select(connection, text).query)
+    except duckdb.Error as error:
+        raise InvalidInput(f"sql: {_said(error)}") from None
+    finally:
+        connection.close()
 
 
 def _one_select(connection: Any, text: str) -> Any:
@@ -132,28 +146,38 @@ def _asked(query: str) -> list[View]:
     return [view for name, view in VIEWS.items() if name in words] or list(VIEWS.values())
 
 
-def _make(
-    connection: Any, root: Path, views: Sequence[View], tell: Callable[[int, int], None]
-) -> tuple[Sequence[Damaged], int]:
-    """Have these views there, and nothing else within reach; results left out, and how many are soaks."""
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What was read of results: which they are, of which kind, and the rows of each view that was asked."""
+
+    paths: tuple[Path, ...]
+    kinds: tuple[Cell, ...]
+    rows: Mapping[str, Sequence[Sequence[Cell]]]
+    damaged: tuple[Damaged, ...]
+
+
+def _read_results(root: Path, views: Sequence[View], tell: Callable[[int, int], None] | None) -> _Read:
+    """Before any database is open: it has threads, and processes that help are started without any."""
     table_views = [view for view in views if view.make is not None]
-    kinds: list[Cell] = []
-    paths: list[Path] = []
-    by_view: dict[str, list[Sequence[Cell]]] = {view.name: [] for view in table_views}
     results, damaged = read_each(root, lambda path: _read(path, table_views), tell)
-    for path, (about,), tables in results:
-        paths.append(path)
-        kinds.append(about[_KIND])
-        for view, rows in zip(table_views, tables, strict=True):
-            by_view[view.name] += rows
-    for view in table_views:
-        database.make_table(connection, view.name, view.columns, by_view[view.name])
+    rows: dict[str, list[Sequence[Cell]]] = {view.name: [] for view in table_views}
+    for _, _, tables in results:
+        for view, of_view in zip(table_views, tables, strict=True):
+            rows[view.name] += of_view
+    paths = tuple(path for path, _, _ in results)
+    return _Read(paths, tuple(about[_KIND] for _, (about,), _ in results), rows, tuple(damaged))
+
+
+def _make(connection: Any, found: _Read, views: Sequence[View]) -> None:
+    """Have these views there, and nothing else within reach."""
+    for view in views:
+        if view.make is not None:
+            database.make_table(connection, view.name, view.columns, found.rows[view.name])
     samples = next((view for view in views if view.make is None), None)
-    files = [] if samples is None else sample_files(paths)
+    files = [] if samples is None else sample_files(found.paths)
     database.close_in(connection, files)
     if samples is not None:
         view_of(connection, samples, files)
-    return damaged, kinds.count("soak")
 
 
 _KIND = next(at for at, column in enumerate(VIEWS["results"].columns) if column.name == "kind")
