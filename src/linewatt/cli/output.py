@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 RESULTS_FOLDER = Path("results")
 PIPE_COLUMNS = 100
 """of what is printed to no terminal, where COLUMNS says nothing else"""
+_ANY_COLUMNS = 100_000
 
 
 def print_json(document: Mapping[str, Any]) -> None:
@@ -130,8 +131,11 @@ def checked_target(target: Path) -> Path:
     return target
 
 
-def print_rich(render: Callable[[int], RenderableType]) -> None:
-    """Print for a terminal at its width; elsewhere as wide as COLUMNS says, else 100, without colour."""
+def print_rich(render: Callable[[int | None], RenderableType], *, of_any_width: bool = False) -> None:
+    """Print for a terminal at its width; elsewhere as wide as COLUMNS says, else 100, without colour.
+
+    ``of_any_width``: elsewhere as wide as it gets, for what programs read, too.
+    """
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")
     terminal = console()
@@ -140,8 +144,8 @@ def print_rich(render: Callable[[int], RenderableType]) -> None:
         return
     columns = os.environ.get("COLUMNS", "")
     width = int(columns) if re.fullmatch("[1-9][0-9]{1,5}", columns) else PIPE_COLUMNS
-    screen = console(width=width, color_system=None)
+    screen = console(width=_ANY_COLUMNS if of_any_width else width, color_system=None)
     with screen.capture() as captured:
-        screen.print(render(width))
+        screen.print(render(None if of_any_width else width))
     lines = [line.rstrip() for line in captured.get().rstrip().split("\n")]
     sys.stdout.write("\n".join(lines) + "\n")

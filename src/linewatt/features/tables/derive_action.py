@@ -138,7 +138,7 @@ def _print_table(derived: DerivedTable) -> None:
         say("the terminal is too narrow for all columns of the table; --csv and --json print them")
         return render_table(_table(derived, naming_columns(derived), derived.added), width)
 
-    print_rich(shown)
+    print_rich(shown, of_any_width=True)
 
 
 def naming_columns(derived: DerivedTable) -> list[str]:
