@@ -12,11 +12,13 @@ from pathlib import Path
 from linewatt.cli import RESULTS_FOLDER, check_hosts, checked_target, put
 from linewatt.errors import HostError, InvalidInput, ParseError
 from linewatt.features.init.file import Login, text_of_campaign
-from linewatt.features.init.looked import SCRIPT, Looked, parse_look, ways
+from linewatt.features.init.looked import SCRIPT, Looked, is_one_host, parse_look, ways
 from linewatt.hosts import HostSpec, connect_to_host
 from linewatt.hosts.ssh import parse_destination
 
 LOOK_LIMIT_S = 20.0
+MOST_NAME = 25
+"""characters of a host's name, so that a campaign can be named after two"""
 _NO_INTERFACE = "lo"
 """of a host that is only looked at"""
 
@@ -28,12 +30,17 @@ def write_campaign(sender: str, receiver: str, output: Path | None) -> None:
     if file.exists():
         raise InvalidInput(f"{file} is there already; name another with --output, or take it away")
     looked = asyncio.run(_look(logins))
+    if is_one_host(*looked):
+        raise InvalidInput(f"{sender} and {receiver} are one host, with the same addresses; name two")
     found = ways(*looked)
     if not found:
         raise HostError(_no_way(logins, looked))
     file.write_text(text_of_campaign(logins, looked, found[0]), encoding="utf-8")
     way = found[0]
-    put(f"{file}: {logins[0].name} {way.sender.name} → {logins[1].name} {way.receiver.name} ({way.network})")
+    put(
+        f"{file}: {logins[0].name} {way.sender.name} → {logins[1].name} {way.receiver.name} "
+        f"({way.sender_address.network})"
+    )
     named = shlex.quote(str(file))
     put(f"checking it (linewatt check {named}):\n")
     check_hosts(file=file, hosts=None, results=RESULTS_FOLDER, fix=False, allow_commands=False, as_json=False)
@@ -44,10 +51,10 @@ def _logins(sender: str, receiver: str) -> tuple[Login, Login]:
     """Raises InvalidInput for what is no SSH destination, and for one host twice."""
     if sender == receiver:
         raise InvalidInput(f"{sender}: sends to itself; name two hosts")
-    one, other = _login(sender), _login(receiver)
-    if one.name == other.name:
-        return replace(one, name="sender"), replace(other, name="receiver")
-    return one, other
+    sender_login, receiver_login = _login(sender), _login(receiver)
+    if sender_login.name == receiver_login.name:
+        return replace(sender_login, name="sender"), replace(receiver_login, name="receiver")
+    return sender_login, receiver_login
 
 
 def _login(text: str) -> Login:
@@ -58,7 +65,7 @@ def _login(text: str) -> Login:
     is_address = re.fullmatch(r"[0-9.]+|.*:.*", destination.address)
     name = destination.address if is_address else destination.address.partition(".")[0]
     name = re.sub(r"[^a-z0-9-]+", "-", name.lower()).strip("-")
-    name = f"host-{name}" if is_address else name
+    name = (f"host-{name}" if is_address else name)[:MOST_NAME].rstrip("-")
     return Login(name, destination.address, destination.user, destination.port)
 
 
@@ -75,7 +82,7 @@ async def _look_at(login: Login) -> Looked:
         done = await host.run(["bash", "-c", SCRIPT], timeout_s=LOOK_LIMIT_S)
         return parse_look(done.stdout)
     except ParseError as error:
-        raise HostError(f"{error}; is iproute2 there? {done.stderr.strip()}", where=login.name) from error
+        raise HostError(str(error), where=login.name) from error
     finally:
         await host.close()
 
@@ -85,4 +92,7 @@ def _no_way(logins: tuple[Login, Login], looked: tuple[Looked, Looked]) -> str:
         f"{login.name} has {', '.join(f'{port.name} {port.addresses[0]}' for port in seen.ports) or 'none'}"
         for login, seen in zip(logins, looked, strict=True)
     )
-    return f"no interface of one is in a subnet of the other: {has}; give them addresses in one subnet"
+    return (
+        f"no interface of one with a carrier is in a subnet of the other: {has}; connect them, and give both "
+        "an address in one subnet"
+    )

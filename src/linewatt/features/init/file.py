@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from linewatt.features.init.looked import Looked, Port, Way
+from linewatt.features.init.looked import Address, Looked, Port, Way
 from linewatt.units import format_rate
 
 _PLAIN = r"[A-Za-z][A-Za-z0-9_.-]*|[0-9]{1,3}(\.[0-9]{1,3}){3}"
-_COLUMN = 34
+_COLUMN = 33
 """where remarks begin"""
 
 
@@ -30,7 +30,8 @@ def text_of_campaign(logins: tuple[Login, Login], looked: tuple[Looked, Looked],
     """A campaign of two minutes over one way between two hosts."""
     sender, receiver = logins
     roles = ("sends", "receives; the device under test")
-    ends = zip(logins, looked, (way.sender, way.receiver), roles, strict=True)
+    ports = ((way.sender, way.sender_address), (way.receiver, way.receiver_address))
+    ends = zip(logins, looked, ports, roles, strict=True)
     blocks = [line for end in ends for line in _host(*end)]
     return "\n".join(
         (
@@ -39,6 +40,7 @@ def text_of_campaign(logins: tuple[Login, Login], looked: tuple[Looked, Looked],
             "hosts:",
             *blocks,
             _line(f'pairs: ["{sender.name} -> {receiver.name}"]', "add the other way, or write: all"),
+            *(["families: [ipv6]"] if way.sender_address.version == 6 else []),
             _line("tests: [tcp]", "also udp-1500, udp-60, or any size"),
             _line("instances: [1, 4]", "load processes, each on a CPU of its own"),
             _line("trials: 3", "of each case; 10 for a figure to publish"),
@@ -48,7 +50,8 @@ def text_of_campaign(logins: tuple[Login, Login], looked: tuple[Looked, Looked],
     )
 
 
-def _host(login: Login, looked: Looked, port: Port, role: str) -> Iterator[str]:
+def _host(login: Login, looked: Looked, end: tuple[Port, Address], role: str) -> Iterator[str]:
+    port, address = end
     yield _line(f"  {login.name}:", role)
     yield f"    address: {_value(login.address)}"
     if login.port is not None:
@@ -60,12 +63,14 @@ def _host(login: Login, looked: Looked, port: Port, role: str) -> Iterator[str]:
     if not looked.sudo and not looked.is_root:
         yield _line("#   sudo: true", "once sudo works there without a password: it places interrupts")
     yield _line(f"    data: {_value(port.name)}", _of_port(port, looked.ports))
-    power = [
-        *(["bmc: {driver: ipmitool}"] if looked.bmc else []),
-        *(["cpu: {driver: rapl}"] if looked.rapl else []),
-    ]
+    yield f"    data_ipv{address.version}: {json.dumps(str(address.ip))}"
+    meters = {
+        "bmc: {driver: ipmitool}": "of its BMC, through /dev/ipmi0" if looked.bmc else None,
+        "cpu: {driver: rapl}": "of its CPUs" if looked.rapl else None,
+    }
+    power = {key: what for key, what in meters.items() if what}
     if power:
-        yield _line(f"    power: {{{', '.join(power)}}}", "watts: of its BMC through /dev/ipmi0, of its CPUs")
+        yield _line(f"    power: {{{', '.join(power)}}}", f"watts {' and '.join(power.values())}")
     else:
         yield "#   power: {bmc: {driver: ipmi, address: 192.0.2.110, user: root, password_env: BMC_PW}}"
 
@@ -75,11 +80,11 @@ def _of_port(port: Port, ports: Sequence[Port]) -> str:
     ssh = "; SSH uses it, too: no other is in one subnet with the other host" if port.of_ssh else ""
     others = [other.name for other in ports if other is not port]
     more = f"; there are {', '.join(others)}" if others else ""
-    return f"{port.addresses[0]}{speed}{ssh}{more}"
+    return f"{', '.join(map(str, port.addresses))}{speed}{ssh}{more}"
 
 
 def _line(text: str, remark: str) -> str:
-    return f"{text:<{_COLUMN}}# {remark}"
+    return f"{text:<{_COLUMN}} # {remark}"
 
 
 def _value(text: str) -> str:

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from linewatt.errors import ParseError
-from linewatt.foreign import read_each_json
+from linewatt.foreign import read_each_json, understood
 
 SCRIPT = r"""
 PATH=$PATH:/usr/sbin:/sbin
@@ -17,7 +18,7 @@ echo "user $(id -u)"
 sudo -n true 2>/dev/null && echo "sudo yes"
 echo "ssh ${SSH_CONNECTION:-}"
 [[ -c /dev/ipmi0 ]] && type -P ipmitool >/dev/null && echo "bmc yes"
-[[ -r /sys/class/powercap/intel-rapl:0/energy_uj || -d /sys/class/powercap/intel-rapl:0 ]] && echo "rapl yes"
+[[ -d /sys/class/powercap/intel-rapl:0 ]] && echo "rapl yes"
 for file in /sys/class/net/*/speed; do
   name=${file%/speed}
   { read -r speed <"$file"; } 2>/dev/null && echo "speed ${name##*/} $speed"
@@ -25,20 +26,23 @@ done
 echo "addresses"
 ip -j -d address show
 """
-_VIRTUAL = frozenset({"bridge", "dummy", "ifb", "tun", "vxlan", "wireguard"})
+_VIRTUAL = frozenset({"dummy", "ifb", "tun", "vxlan", "wireguard"})
 """kinds of interfaces, as ``ip -d link`` has them, that are no place to load a network card from"""
+_NAME = r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,14}"
+"""of interfaces; one that is called otherwise is left out: it would have to be written into a file"""
 
 Address = ipaddress.IPv4Interface | ipaddress.IPv6Interface
 
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """An interface that is up, with its addresses; ``speed_bps``: of its link, where the driver says it."""
+    """An interface with a carrier, and its addresses; ``speed_bps``: of its link, where that is known."""
 
     name: str
     addresses: tuple[Address, ...]
     speed_bps: float | None = None
     of_ssh: bool = False
+    is_bridge: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +58,21 @@ class Looked:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Interfaces of two hosts in one subnet."""
+    """Interfaces of two hosts with addresses in one subnet."""
 
     sender: Port
     receiver: Port
-    network: ipaddress.IPv4Network | ipaddress.IPv6Network
+    sender_address: Address
+    receiver_address: Address
 
 
 def parse_look(text: str) -> Looked:
     """What :data:`SCRIPT` printed. Raises ParseError."""
-    head, mark, listed = text.partition("\naddresses\n")
-    if not mark:
-        raise ParseError("does not say which interfaces it has")
+    return understood(lambda: _looked(text), "what it says of its interfaces")
+
+
+def _looked(text: str) -> Looked:
+    head, _, listed = text.partition("\naddresses\n")
     said: dict[str, list[str]] = {}
     for line in head.splitlines():
         name, _, value = line.partition(" ")
@@ -73,6 +80,8 @@ def parse_look(text: str) -> Looked:
     words = said.get("ssh", [""])[0].split()
     speeds = dict(line.split() for line in said.get("speed", []))
     entries = [entry for value in read_each_json(listed, "ip") for entry in value if entry]
+    if not entries:
+        raise ParseError("`ip -j address` shows none: iproute2 4.13 or newer is needed there")
     return Looked(
         tuple(_ports(entries, speeds, words[2] if len(words) == 4 else None)),
         is_root=said.get("user") == ["0"],
@@ -84,35 +93,39 @@ def parse_look(text: str) -> Looked:
 
 def _ports(entries: Sequence[Any], speeds: Mapping[str, str], of_ssh: str | None) -> Iterator[Port]:
     for entry in entries:
-        kind = entry.get("linkinfo", {}).get("info_kind")
-        if entry.get("link_type") != "ether" or "UP" not in entry["flags"] or kind in _VIRTUAL:
+        name, kind = entry["ifname"], entry.get("linkinfo", {}).get("info_kind")
+        has_carrier = entry.get("link_type") == "ether" and "LOWER_UP" in entry["flags"]
+        if not has_carrier or kind in _VIRTUAL or not re.fullmatch(_NAME, name, re.ASCII):
             continue
         addresses = tuple(
-            ipaddress.ip_interface(f"{each['local']}/{each['prefixlen']}")
-            for each in entry["addr_info"]
-            if each.get("scope") == "global"
+            ipaddress.ip_interface(f"{listed_address['local']}/{listed_address['prefixlen']}")
+            for listed_address in entry["addr_info"]
+            if listed_address.get("scope") == "global" and "%" not in listed_address["local"]
         )
+        addresses = tuple(address for address in addresses if not address.is_link_local)
         if addresses:
-            megabits = int(speeds.get(entry["ifname"], -1))
+            megabits = int(speeds.get(name, -1))
             yield Port(
-                entry["ifname"],
+                name,
                 addresses,
                 1e6 * megabits if megabits > 0 else None,
                 any(str(address.ip) == of_ssh for address in addresses),
+                kind == "bridge",
             )
 
 
 def ways(sender: Looked, receiver: Looked) -> list[Way]:
     """Over which interfaces two hosts reach each other without a router: the best first.
 
-    One apart from SSH, then the fastest.
+    Apart from SSH, through no bridge, then the fastest.
     """
     found = [
-        Way(one, other, address.network)
-        for one in sender.ports
-        for other in receiver.ports
-        for address in one.addresses
-        if any(address.network == theirs.network for theirs in other.addresses)
+        Way(sender_port, receiver_port, sender_address, receiver_address)
+        for sender_port in sender.ports
+        for receiver_port in receiver.ports
+        for sender_address in sender_port.addresses
+        for receiver_address in receiver_port.addresses
+        if sender_address.network == receiver_address.network and sender_address.ip != receiver_address.ip
     ]
     first: dict[tuple[str, str], Way] = {}
     for way in sorted(found, key=_rank):
@@ -120,11 +133,20 @@ def ways(sender: Looked, receiver: Looked) -> list[Way]:
     return [*first.values()]
 
 
-def _rank(way: Way) -> tuple[int, float, int, str]:
+def is_one_host(sender: Looked, receiver: Looked) -> bool:
+    """Whether both names led to the same host: all its addresses are the other's."""
+    sender_ips, receiver_ips = (
+        {address.ip for port in host.ports for address in port.addresses} for host in (sender, receiver)
+    )
+    return bool(sender_ips) and sender_ips == receiver_ips
+
+
+def _rank(way: Way) -> tuple[int, int, float, int, str]:
     speed_bps = min(way.sender.speed_bps or 0.0, way.receiver.speed_bps or 0.0)
     return (
         way.sender.of_ssh + way.receiver.of_ssh,
+        way.sender.is_bridge + way.receiver.is_bridge,
         -speed_bps,
-        way.network.version,
+        way.sender_address.version,
         f"{way.sender.name} {way.receiver.name}",
     )

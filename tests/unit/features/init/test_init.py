@@ -15,14 +15,14 @@ from linewatt.campaign.reading.file import load_campaign
 from linewatt.errors import ParseError
 from linewatt.features.init import action
 from linewatt.features.init.file import Login, text_of_campaign
-from linewatt.features.init.looked import Looked, parse_look, ways
+from linewatt.features.init.looked import Looked, is_one_host, parse_look, ways
 
 
 def entry(name: str, *addresses: str, kind: str | None = None, up: bool = True) -> dict[str, Any]:
     """As ``ip -j -d address show`` has an interface (iproute2 6.1)."""
     found: dict[str, Any] = {
         "ifname": name,
-        "flags": ["BROADCAST", "MULTICAST", *(["UP", "LOWER_UP"] if up else [])],
+        "flags": ["BROADCAST", "MULTICAST", "UP", *(["LOWER_UP"] if up else [])],
         "link_type": "loopback" if name == "lo" else "ether",
         "addr_info": [
             {
@@ -46,6 +46,7 @@ GEN = look(
     entry("enp1s0f0np0", "192.168.1.1/24"),
     entry("enp1s0f1np1", "192.168.2.1/24", "2001:db8:2::1/64"),
     entry("docker0", "172.17.0.1/16", kind="bridge"),
+    entry("bmc0", "169.254.1.2/16"),
     said="user 1000\nsudo yes\nssh 10.0.0.5 50000 10.0.0.11 22\nbmc yes\nrapl yes",
     speeds="speed eno1 1000\nspeed enp1s0f0np0 25000\nspeed enp1s0f1np1 100000\n",
 )
@@ -54,20 +55,32 @@ DUT = look(
     entry("ens3f0", "192.168.1.2/24"),
     entry("ens3f1", "192.168.2.2/24", "2001:db8:2::2/64"),
     entry("docker0", "172.17.0.1/16", kind="bridge"),
+    entry("bmc0", "169.254.1.3/16"),
     said="user 0\nssh 10.0.0.5 50001 10.0.0.10 22",
     speeds="speed ens3f0 25000\nspeed ens3f1 -1\n",
 )
 
 
 def test_a_host_is_read_with_its_ports_and_what_may_be_done_there() -> None:
-    assert [port.name for port in GEN.ports] == ["eno1", "enp1s0f0np0", "enp1s0f1np1"]
-    assert [port.of_ssh for port in GEN.ports] == [True, False, False]
-    assert [port.speed_bps for port in DUT.ports] == [None, 25e9, None]
+    assert [port.name for port in GEN.ports] == ["eno1", "enp1s0f0np0", "enp1s0f1np1", "docker0"]
+    assert [port.of_ssh for port in GEN.ports] == [True, False, False, False]
+    assert [port.speed_bps for port in DUT.ports] == [None, 25e9, None, None]
     assert (GEN.is_root, GEN.sudo, GEN.bmc, GEN.rapl) == (False, True, True, True)
     assert (DUT.is_root, DUT.sudo, DUT.bmc, DUT.rapl) == (True, False, False, False)
 
 
-@pytest.mark.parametrize("text", ["", "user 0\n", "user 0\naddresses\nnot json"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "user 0\n",
+        "user 0\naddresses\n",
+        "user 0\naddresses\nnot json",
+        "user 0\naddresses\n[1]",
+        'user 0\naddresses\n[{"link_type": "ether"}]',
+        'user 0\nspeed a\naddresses\n[{"ifname": "a"}]',
+    ],
+)
 def test_what_is_no_answer_is_told(text: str) -> None:
     with pytest.raises(ParseError):
         parse_look(text)
@@ -83,13 +96,36 @@ def test_the_fastest_way_apart_from_ssh_comes_first_and_that_of_ssh_last() -> No
     [
         look(entry("eth0", "192.168.9.1/24")),
         look(entry("eth0", "192.168.1.2/24", up=False)),
-        look(entry("br0", "192.168.1.2/24", kind="bridge")),
         look(entry("eth0", "192.168.1.2/16")),
+        look(entry("eth0", "192.168.1.1/24")),
+        look(entry("x\n    jump: evil", "192.168.1.2/24")),
     ],
-    ids=["another subnet", "down", "a bridge", "a wider subnet"],
+    ids=["another subnet", "no carrier", "a wider subnet", "the same address", "a name that is YAML"],
 )
 def test_hosts_that_reach_each_other_by_no_interface_have_no_way(other: Looked) -> None:
     assert ways(GEN, other) == []
+
+
+def test_a_bridge_comes_after_interfaces_of_their_own() -> None:
+    bridged = look(entry("br0", "192.168.1.2/24", kind="bridge"), entry("eth9", "192.168.2.2/24"))
+    found = [(way.sender.name, way.receiver.name) for way in ways(GEN, bridged)]
+    assert found == [("enp1s0f1np1", "eth9"), ("enp1s0f0np0", "br0")]
+
+
+def test_a_way_by_ipv6_alone_is_written_with_its_family_and_addresses(tmp_path: Path) -> None:
+    first, second = (look(entry("eth0", f"10.{at}.0.1/24", f"2001:db8::{at}/64")) for at in (1, 2))
+    logins = Login("a", "a", None, None), Login("b", "b", None, None)
+    file = tmp_path / "a-b.yaml"
+    file.write_text(text_of_campaign(logins, (first, second), *ways(first, second)))
+    campaign = load_campaign(file)
+    assert campaign.families == ("ipv6",)
+    assert [host.data_ipv6 for host in campaign.hosts.values()] == ["2001:db8::1", "2001:db8::2"]
+
+
+def test_two_names_of_one_host_are_told() -> None:
+    assert is_one_host(GEN, GEN)
+    assert not is_one_host(GEN, DUT)
+    assert not is_one_host(Looked(()), Looked(()))
 
 
 def test_the_file_is_a_campaign_that_can_be_planned_and_says_what_its_lines_mean(tmp_path: Path) -> None:
@@ -112,15 +148,16 @@ def test_the_file_is_a_campaign_that_can_be_planned_and_says_what_its_lines_mean
         "gen": ["bmc", "cpu"]
     }
     assert len(list(plan_campaign(campaign, seed=1).trials)) == 6
-    assert "# 192.168.1.1/24, 25.0 Gbps; there are eno1, enp1s0f1np1" in text
-    assert max(map(len, text.splitlines())) <= 110
+    assert "# 192.168.1.1/24, 25.0 Gbps; there are eno1, enp1s0f1np1, docker0" in text
+    assert (gen.data_ipv4, dut.data_ipv4) == ("192.168.1.1", "192.168.1.2")
+    assert max(map(len, text.splitlines())) <= 120
 
 
 def test_load_over_the_interface_of_ssh_is_said_in_the_file() -> None:
-    one = look(entry("eth0", "10.0.0.1/24"), said="user 0\nssh 10.0.0.5 5 10.0.0.1 22")
-    other = look(entry("eth0", "10.0.0.2/24"), said="user 1000\nssh 10.0.0.5 5 10.0.0.2 22")
+    first = look(entry("eth0", "10.0.0.1/24"), said="user 0\nssh 10.0.0.5 5 10.0.0.1 22")
+    second = look(entry("eth0", "10.0.0.2/24"), said="user 1000\nssh 10.0.0.5 5 10.0.0.2 22")
     text = text_of_campaign(
-        (Login("a", "a", None, None), Login("b", "b", None, None)), (one, other), *ways(one, other)
+        (Login("a", "a", None, None), Login("b", "b", None, None)), (first, second), *ways(first, second)
     )
     assert text.count("SSH uses it, too") == 2
     assert text.count("#   sudo: true") == 1
@@ -154,7 +191,8 @@ def test_wrong_use_is_one_line_before_any_host_is_touched(
 
 
 def test_names_come_from_what_ssh_is_told() -> None:
-    one, other = action._logins("perf@gen01.rack2.example.org:2222", "[2001:db8::10]")
-    assert one == Login("gen01", "gen01.rack2.example.org", "perf", 2222)
-    assert other == Login("host-2001-db8-10", "2001:db8::10", None, None)
+    first, second = action._logins("perf@gen01.rack2.example.org:2222", "[2001:db8::10]")
+    assert first == Login("gen01", "gen01.rack2.example.org", "perf", 2222)
+    assert second == Login("host-2001-db8-10", "2001:db8::10", None, None)
     assert [login.name for login in action._logins("a.north", "a.south")] == ["sender", "receiver"]
+    assert max(len(login.name) for login in action._logins("[2001:db8:1:2:3:4:5:6]", "g" * 60)) <= 25
