@@ -67,11 +67,13 @@ def _pair(text: str) -> str:
     return " ".join(re.sub(r"(<?->|\+)", r" \1 ", text.translate(_ARROWS)).split())
 
 
+_WITH_ARROWS = f"^({_PAIR}|{_RING})$".replace("<?->", "(?:<?->|[→↔⇄])").replace(r"\s*->", r"\s*(?:->|→)")
+"""both ways of writing them, for editors"""
 Pair = Annotated[
     str,
     AfterValidator(_pair),
     Field(
         examples=["gen -> dut", "gen1 + gen2 -> dut", "gen <-> dut", "a -> b -> c -> a"],
-        json_schema_extra={"pattern": f"^({_PAIR}|{_RING})$"},
+        json_schema_extra={"pattern": _WITH_ARROWS},
     ),
 ]

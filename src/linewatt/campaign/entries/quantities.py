@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Annotated
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 _DURATION = r"([0-9]{1,9}(?:\.[0-9]{1,6})?)\s*(ms|s|min|m|h|d)"
@@ -48,13 +48,24 @@ def _share(value: object) -> float:
 Duration = Annotated[
     float, BeforeValidator(_duration), WithJsonSchema({"type": "string", "pattern": f"^{_DURATION}$"})
 ]
+MAX_LOAD_S = 86_400
+"""a load ends after a day"""
+_OR_WITH_UNIT = {"type": "string", "pattern": f"^{_DURATION}$"}
 Seconds = Annotated[
     float,
+    Field(ge=0, le=MAX_LOAD_S),
+    BeforeValidator(_seconds),
+    WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0, "maximum": MAX_LOAD_S}, _OR_WITH_UNIT]}),
+]
+SomeSeconds = Annotated[
+    float,
+    Field(gt=0, le=MAX_LOAD_S),
     BeforeValidator(_seconds),
     WithJsonSchema(
-        {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": f"^{_DURATION}$"}]}
+        {"anyOf": [{"type": "number", "exclusiveMinimum": 0, "maximum": MAX_LOAD_S}, _OR_WITH_UNIT]}
     ),
 ]
+"""more than none"""
 Size = Annotated[
     int,
     BeforeValidator(_size),

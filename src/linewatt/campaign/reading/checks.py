@@ -13,8 +13,8 @@ from linewatt.campaign.design import settings_of_design
 from linewatt.campaign.entries.factors import LabelEntry
 from linewatt.campaign.entries.fields import cpus_text
 from linewatt.campaign.entries.networks import BARE_NETWORK, network_name
+from linewatt.campaign.entries.quantities import MAX_LOAD_S
 from linewatt.campaign.entries.schema import (
-    MAX_LOAD_S,
     CampaignFile,
     HostEntry,
     TestEntry,
