@@ -129,6 +129,9 @@ def test_cpu_use_and_watts_that_change_are_placed_by_when_they_were_read() -> No
     end, reading = watts(FANS_RISE)
     (flag,) = steady_checks.power(end, [reading], Window(0.2, 40.2))
     assert flag.evidence.startswith("bmc power rises at 20.3 s, from 200 W to 230 W (+15.0 %)")
+    averaged = replace(reading, channels={"power": replace(reading.channels["power"], kind="mean")})
+    (flag,) = steady_checks.power(end, [averaged], Window(0.2, 40.2))
+    assert flag.evidence.startswith("bmc power rises at 19.3 s, "), "a mean is of the time before its reading"
 
 
 def test_of_a_meter_that_averages_readings_count_that_are_as_far_apart_even_if_polled_a_little_early() -> (

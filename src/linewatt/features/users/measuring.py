@@ -137,7 +137,7 @@ def _unserved(run: TrialRun, done: Done) -> Iterator[Flag]:
 def users_throughput(rates: Sequence[float], window: Window) -> list[Flag]:
     """What the reports of all users say together. Few low intervals are no event: files end, users think."""
     shape = shapes.find_shape(rates)
-    if isinstance(shape, shapes.Lows):
+    if shape is None or isinstance(shape, shapes.Lows):
         return []
     edges_s = [at * window.seconds / len(rates) for at in range(len(rates) + 1)]
     return flag_of_shape(shape, edges_s, window)

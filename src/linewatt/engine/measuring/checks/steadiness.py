@@ -229,7 +229,9 @@ def _power(power_result: PowerResult, reading: Reading | None, window: Window) -
     shape = shapes.find_shape([watts for _, watts in values])
     if shape is None or _extent(shape) < LEAST_METER_STEPS * (power_result.step_w or 0.0):
         return None
-    edges_s = [*(time_s - window.start_s for time_s, _ in values), window.seconds]
+    times_s = [time_s - window.start_s for time_s, _ in values]
+    is_mean = reading.channels[power_result.channel].kind == "mean"  # of the time that ends with its reading
+    edges_s = [0.0, *times_s] if is_mean else [*times_s, window.seconds]
     words = Words(lambda watts: f"{format_significant(watts)} W", edges_s, window)
     return _Change(
         power_result.channel, _rise(shape), f"{power_result.source} {power_result.channel} {words.of(shape)}"
