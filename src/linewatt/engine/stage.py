@@ -267,8 +267,8 @@ class Stage:
     async def _measure_idle(self, names: set[str], setting: Setting) -> None:
         if not self._idle_lacks(names, setting):
             return
-        shown = " ".join(f"{name}={level}" for name, level in setting)
-        self._say(events.Phase(f"idle window of {self._campaign.idle_s:g} s{_WHEN} {shown}".rstrip()))
+        shown = "".join(f" {name}={level}" for name, level in setting)
+        self._say(events.Phase(f"idle window of {self._campaign.idle_s:g} s{shown}{_WHEN}"))
         settings = {name: setting for name in self._session.specs if name in names}
         for measured_idle in await self._idle_window(settings):
             self._tell(measured_idle.moving)

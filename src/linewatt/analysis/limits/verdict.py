@@ -292,7 +292,7 @@ def _margin(named: Sequence[Ranked], ranked: Sequence[Ranked]) -> str:
     if following is None and unnamed:
         return "all else that was measured is ruled out"
     if following is None:
-        return "nothing else that could be was measured: CPU use, line rate, losses"
+        return "what else may limit it was not measured"
     if named:
         return f"the next is {limit_text.short_limit(following)}"
     threshold_words = f"from {format_percent(following.full_from, 0)} on"
