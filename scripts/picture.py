@@ -10,7 +10,7 @@ from pathlib import Path
 
 from linewatt.report.printing.pdf import find_browser
 
-PICTURE = Path(__file__).parents[1] / "docs/gallery/report.png"
+PICTURE = Path(__file__).parents[1] / "docs/pictures/report.png"
 WIDTH, HEIGHT = 1200, 820
 """pixels; wider than what a forge shows of it"""
 
