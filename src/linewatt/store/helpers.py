@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -26,12 +27,12 @@ _NICE = 10
 @contextmanager
 def helpers(results: Sequence[Path], make: Callable[[Path], object]) -> Iterator[None]:
     """While this is open, other CPUs make what is kept of these results; none do where this process has
-    threads, which a copy of it would lack."""
+    threads, which a copy of it would lack (numpy's, of OpenBLAS, are ended and begun again by a fork)."""
     others = min(len(os.sched_getaffinity(0)) - 1, MOST, len(results) // 2)
     children: list[int] = []
     try:
         with suppress(OSError):  # where no more processes can be started, fewer help
-            for number in range(others if len(os.listdir("/proc/self/task")) == 1 else 0):  # noqa: PTH208
+            for number in range(others if threading.active_count() == 1 else 0):
                 _start_helper(results[::-1][number::others], make, children)
         yield
     finally:

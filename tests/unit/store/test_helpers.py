@@ -20,6 +20,7 @@ COUNT = 24
 LIMIT_S = 60.0
 SCRIPT = """
 import json, os, sys
+import numpy  # whose own threads keep nobody from helping
 from pathlib import Path
 from linewatt.store import read
 read.ALONE_S = float(sys.argv[2])
