@@ -82,3 +82,29 @@ def test_a_process_with_threads_reads_alone(tmp_path: Path, monkeypatch: pytest.
     finally:
         over.set()
         waiting.join()
+
+
+STUCK = """
+import os, sys
+from pathlib import Path
+from linewatt.store import helpers as module
+module.END_LIMIT_S = 0.2
+never, _ = os.pipe()
+begun, begin = os.pipe()
+def work(path):
+    os.write(begin, b".")
+    os.read(never, 1)
+with module.helpers([Path("a"), Path("b")], work):
+    os.read(begun, 1)
+try:
+    os.waitpid(-1, os.WNOHANG)
+except ChildProcessError:
+    print("nobody is left")
+"""
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU has no other to help it")
+def test_a_helper_that_is_stuck_is_ended_and_holds_nobody_up() -> None:
+    argv = [sys.executable, "-c", STUCK]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=LIMIT_S, check=True)
+    assert done.stdout == "nobody is left\n"
