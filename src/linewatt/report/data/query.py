@@ -60,11 +60,11 @@ def run_query(
     import duckdb
 
     views = _views_of(text)
-    found = _read_results(near(any(view.make is None for view in views)), views, tell)
+    results_read = _read_results(near(any(view.make is None for view in views)), views, tell)
     connection = database.opened()
     try:
         query = _one_select(connection, text)
-        _make(connection, found, views)
+        _make(connection, results_read, views)
         # a SELECT may still write, WITH x AS (INSERT …), and is refused then
         connection.execute("BEGIN TRANSACTION READ ONLY")
         described, rows = _within(timeout_s, connection, lambda: _rows(connection, query, limit + 1))
@@ -87,8 +87,8 @@ def run_query(
         tuple(str(column[1]) for column in described),
         tuple(rows[:limit]),
         len(rows) > limit,
-        found.damaged,
-        0 if all(view.of_soaks for view in views) else found.kinds.count("soak"),
+        results_read.damaged,
+        0 if all(view.of_soaks for view in views) else results_read.kinds.count("soak"),
     )
 
 
@@ -168,13 +168,13 @@ def _read_results(root: Path, views: Sequence[View], tell: Callable[[int, int], 
     return _Read(paths, tuple(about[_KIND] for _, (about,), _ in results), rows, tuple(damaged))
 
 
-def _make(connection: Any, found: _Read, views: Sequence[View]) -> None:
+def _make(connection: Any, results_read: _Read, views: Sequence[View]) -> None:
     """Have these views there, and nothing else within reach."""
     for view in views:
         if view.make is not None:
-            database.make_table(connection, view.name, view.columns, found.rows[view.name])
+            database.make_table(connection, view.name, view.columns, results_read.rows[view.name])
     samples = next((view for view in views if view.make is None), None)
-    files = [] if samples is None else sample_files(found.paths)
+    files = [] if samples is None else sample_files(results_read.paths)
     database.close_in(connection, files)
     if samples is not None:
         view_of(connection, samples, files)
