@@ -36,3 +36,4 @@ def test_two_names_become_a_campaign_that_is_checked_and_can_be_planned(
     assert "h1" in done.stdout.partition("checking it")[2], "the hosts were checked"
     ready = done.returncode == 0
     assert ready == (f"next: linewatt run {file}" in done.stdout)
+    assert ready != (f"then: linewatt check {file}" in done.stdout), "the way on is said in either case"

@@ -9,6 +9,8 @@ import shlex
 from dataclasses import replace
 from pathlib import Path
 
+import typer
+
 from linewatt.cli import RESULTS_FOLDER, check_hosts, checked_target, put
 from linewatt.errors import HostError, InvalidInput, ParseError
 from linewatt.features.init.file import Login, text_of_campaign
@@ -32,18 +34,24 @@ def write_campaign(sender: str, receiver: str, output: Path | None) -> None:
     looked = asyncio.run(_look(logins))
     if is_one_host(*looked):
         raise InvalidInput(f"{sender} and {receiver} are one host, with the same addresses; name two")
-    found = ways(*looked)
-    if not found:
+    best_first = ways(*looked)
+    if not best_first:
         raise HostError(_no_way(logins, looked))
-    file.write_text(text_of_campaign(logins, looked, found[0]), encoding="utf-8")
-    way = found[0]
+    way = best_first[0]
+    file.write_text(text_of_campaign(logins, looked, way), encoding="utf-8")
     put(
         f"{file}: {logins[0].name} {way.sender.name} → {logins[1].name} {way.receiver.name} "
         f"({way.sender_address.network})"
     )
     named = shlex.quote(str(file))
     put(f"checking it (linewatt check {named}):\n")
-    check_hosts(file=file, hosts=None, results=RESULTS_FOLDER, fix=False, allow_commands=False, as_json=False)
+    try:
+        check_hosts(
+            file=file, hosts=None, results=RESULTS_FOLDER, fix=False, allow_commands=False, as_json=False
+        )
+    except typer.Exit:
+        put(f"\nnext: mend what would spoil the result, then: linewatt check {named}")
+        raise
     put(f"\nnext: linewatt run {named}")
 
 

@@ -73,21 +73,21 @@ def parse_look(text: str) -> Looked:
 
 def _looked(text: str) -> Looked:
     head, _, listed = text.partition("\naddresses\n")
-    said: dict[str, list[str]] = {}
+    values_by_word: dict[str, list[str]] = {}
     for line in head.splitlines():
         name, _, value = line.partition(" ")
-        said.setdefault(name, []).append(value)
-    words = said.get("ssh", [""])[0].split()
-    speeds = dict(line.split() for line in said.get("speed", []))
+        values_by_word.setdefault(name, []).append(value)
+    words = values_by_word.get("ssh", [""])[0].split()
+    speeds = dict(line.split() for line in values_by_word.get("speed", []))
     entries = [entry for value in read_each_json(listed, "ip") for entry in value if entry]
     if not entries:
         raise ParseError("`ip -j address` shows none: iproute2 4.13 or newer is needed there")
     return Looked(
         tuple(_ports(entries, speeds, words[2] if len(words) == 4 else None)),
-        is_root=said.get("user") == ["0"],
-        sudo="sudo" in said,
-        bmc="bmc" in said,
-        rapl="rapl" in said,
+        is_root=values_by_word.get("user") == ["0"],
+        sudo="sudo" in values_by_word,
+        bmc="bmc" in values_by_word,
+        rapl="rapl" in values_by_word,
     )
 
 
@@ -119,7 +119,7 @@ def ways(sender: Looked, receiver: Looked) -> list[Way]:
 
     Apart from SSH, through no bridge, then the fastest.
     """
-    found = [
+    unranked_ways = [
         Way(sender_port, receiver_port, sender_address, receiver_address)
         for sender_port in sender.ports
         for receiver_port in receiver.ports
@@ -127,10 +127,10 @@ def ways(sender: Looked, receiver: Looked) -> list[Way]:
         for receiver_address in receiver_port.addresses
         if sender_address.network == receiver_address.network and sender_address.ip != receiver_address.ip
     ]
-    first: dict[tuple[str, str], Way] = {}
-    for way in sorted(found, key=_rank):
-        first.setdefault((way.sender.name, way.receiver.name), way)
-    return [*first.values()]
+    way_of_ports: dict[tuple[str, str], Way] = {}
+    for way in sorted(unranked_ways, key=_rank):
+        way_of_ports.setdefault((way.sender.name, way.receiver.name), way)
+    return [*way_of_ports.values()]
 
 
 def is_one_host(sender: Looked, receiver: Looked) -> bool:
