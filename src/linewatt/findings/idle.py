@@ -1,30 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings on the state that loads are compared with."""
+"""Findings on idle, the baseline of figures above idle."""
 
 from __future__ import annotations
 
 from linewatt.findings.kinds import Kind, percent
 
 DRIFT_RATIO = 0.05
-"""The same idle host may draw this much more or less after the load than before it."""
+"""Idle power of a host may differ by this much between before and after the load."""
 QUIET_S = 10.0
-"""Idle is looked at for at least so long before its window begins."""
+"""The check before an idle window lasts at least this long."""
 METER_RESPONSES = 3.0
 """The same in response times of the slowest meter."""
 FLAT_CORES = 0.02
-"""CPU use of the second half of that time may differ from the first half's by this much of one core."""
+"""CPU use in both halves of the check may differ by this part of one core."""
 FLAT_SHARE = 0.001
-"""The same for a host of many CPUs, of all of them."""
+"""The same for a host with many CPUs, as part of all CPUs."""
 FLAT_CPU_S = 0.1
-"""The same for a short look: seconds of one CPU in one half."""
+"""The same for a short check: CPU seconds in one half."""
 FLAT_POWER = 0.01
-"""Power may rise or fall by this much over that time, or by one step of its meter."""
+"""Power may rise or fall by this part during the check, or by one step of its meter."""
 COOL_C = 3.0
-"""A host that rests is as cool as idle when temperatures are at most so much above those of its idle window."""
+"""A host has cooled down when its temperatures are at most this much above those of its idle window."""
 COOL_FAN = 0.1
-"""Fans, of their speed idle."""
+"""The same for fans, as part of their idle speed."""
 COOL_POWER = 0.05
-"""Watts of the whole host, of those idle; or its meter's step and the bound of their error."""
+"""The same for watts of the whole host, as part of idle; or the meter's step or the error bound of idle."""
 
 KINDS: tuple[Kind, ...] = (
     Kind(
@@ -32,13 +32,14 @@ KINDS: tuple[Kind, ...] = (
         "doubtful",
         "trial",
         ("power",),
-        "A host was still warmer than idle when the trial began, or not all of what tells was read, although the "
-        "campaign says rest: until-cool; the trial began warmer than others may have.",
-        f"Within the limit of rest, temperatures were not all within {COOL_C:g} °C, fans not within {percent(COOL_FAN)} "
-        f"or watts not within {percent(COOL_POWER)} (or the meter's step and the bound of idle power) above the idle "
-        "window before the trials; or one of them, or any temperature, was not read.",
-        "Raise rest.limit, look at what keeps the host warm (another job, cooling, fans that are held), or leave "
-        "rest out.",
+        "Despite rest: until-cool, a host was still warmer than idle when the trial began, or linewatt "
+        "could not tell. The trial may have begun warmer than others.",
+        f"After rest.limit, a temperature was more than {COOL_C:g} °C above the idle window before the "
+        f"trials, a fan more than {percent(COOL_FAN)}, or watts more than {percent(COOL_POWER)} (or the "
+        "meter's step or the bound of idle power). Or one of these values, or every temperature, was not "
+        "read.",
+        "Raise rest.limit, check what keeps the host warm (another job, cooling, fans at a fixed speed), or "
+        "leave rest out.",
         name="Not as cool as idle",
     ),
     Kind(
@@ -46,21 +47,23 @@ KINDS: tuple[Kind, ...] = (
         "withheld",
         "host",
         ("above_idle",),
-        "The host drew another power idle after the load than before it, so that it is not known what the load added.",
-        f"The means of the idle windows of one setting differ by more than {percent(DRIFT_RATIO)}, and by more than one "
-        "step of the meter, or, of a running total of energy, than the bounds of two windows in squares.",
-        "Let the host warm up and settle, lengthen idle.seconds, and find out what else changed (fans, a job, a power "
-        "setting); then measure again.",
+        "The host's idle power changed between before and after the load, so what the load added is unknown.",
+        f"The means of the idle windows of one setting differ by more than {percent(DRIFT_RATIO)}, and by "
+        "more than one step of the meter (for an energy counter: the root sum of squares of two windows' "
+        "bounds).",
+        "Let the host warm up and settle, lengthen idle.seconds, and find what else changed (fans, a job, a "
+        "power setting); then measure again.",
     ),
     Kind(
         "idle-not-settled",
         "doubtful",
         "host",
         ("above_idle",),
-        "CPU use or power of the host still moved when an idle window began, so that idle may be something else.",
-        f"Over the {QUIET_S:g} s before, and at least {METER_RESPONSES:g} response times of the meter, CPU use changed by more "
-        f"than {percent(FLAT_CORES)} of one core ({percent(FLAT_SHARE)} of a large host), or power by more than its step "
-        f"and {percent(FLAT_POWER)}; waited for up to the limit. A shorter idle.seconds looks for as long as that.",
+        "CPU use or power of the host was still changing when an idle window began: idle may be wrong.",
+        f"When the wait reached its limit, CPU use still changed by more than {percent(FLAT_CORES)} of one "
+        f"core ({percent(FLAT_SHARE)} of a large host), or power by more than its step and "
+        f"{percent(FLAT_POWER)}. The check covers the longer of {QUIET_S:g} s and {METER_RESPONSES:g} "
+        "response times of the meter, but never more than idle.seconds.",
         "Find what runs there (top, systemd timers), stop it, or lengthen idle.seconds.",
     ),
     Kind(
@@ -68,9 +71,9 @@ KINDS: tuple[Kind, ...] = (
         "doubtful",
         "host",
         ("power", "above_idle"),
-        "The host drew less under load than idle, which work does not do: one of the two is of another state.",
-        "The mean over the trials is below idle by more than the bounds of both.",
-        "Compare the raw readings of idle and load: a meter that stands still, a power cap, fans, or a background job "
+        "The host drew less under load than idle: one of the two was measured in another state.",
+        "The mean of the trials is below idle by more than the combined error bound.",
+        "Compare the raw readings of idle and load. Look for a frozen meter, a power cap, fans, or a job "
         "that ran only while idle.",
     ),
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a kind of finding is: declared once, and every table, document and check follows from it."""
+"""A kind of finding: declared once; every table, document and check is made from the declaration."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 Rank = Literal["withheld", "doubtful", "note"]
-"""``withheld``: its figures are not shown, a reason stands in their place. ``doubtful``: they are shown with a
-mark. ``note``: no figure is wrong because of it, but a reader should know."""
+"""``withheld``: the reason is shown instead of the figures. ``doubtful``: the figures are shown with a mark.
+``note``: no figure is wrong, but a reader should know."""
 RANKS: tuple[Rank, ...] = ("withheld", "doubtful", "note")
 
 Scope = Literal["campaign", "host", "case", "trial"]
-"""What a finding is told once for, however often it was seen."""
+"""A finding is reported once per scope, however often it was seen."""
 
 Figure = Literal["throughput", "cpu", "power", "above_idle", "comparison"]
-"""Groups of figures that a finding can make doubtful. ``cpu``: everything that CPU use is a part of;
-``power``: everything in watts; ``above_idle``: what idle is subtracted in."""
+"""Groups of figures that a finding can make doubtful. ``cpu``: all figures that contain CPU use; ``power``:
+all that contain watts; ``above_idle``: all from which idle power is subtracted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of finding. ``code`` is a stable kebab-case word that results carry.
+    """One kind of finding. ``code`` is a stable kebab-case word, stored in results.
 
-    ``means``, ``seen`` and ``do`` are whole sentences for docs/findings.md: what it says of the figures, by what
-    evidence and threshold it is seen, and what its reader should do. ``figures`` are what it is marked on.
+    ``means``, ``seen`` and ``do`` are whole sentences for docs/findings.md: the effect on the figures, the
+    evidence and threshold, and what the reader should do. ``figures`` are marked with the finding.
     """
 
     code: str
@@ -35,12 +35,12 @@ class Kind:
     seen: str
     do: str
     name: str = ""
-    """its title, where the code's own words do not make one"""
+    """its title, if the words of the code are not enough"""
     weighed: Figure | None = None
-    """the figure whose mean it must change by more than that is known by; below it is a note"""
+    """the figure whose mean it must change by more than the uncertainty; otherwise it is a note"""
 
     def as_note(self) -> Kind:
-        """The same where it weighs too little to make its figures doubtful."""
+        """The same kind with an effect too small to make figures doubtful."""
         return replace(self, rank="note", figures=())
 
     @property

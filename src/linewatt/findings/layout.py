@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings that follow from where a campaign puts its processes; they are known before anything runs."""
+"""Findings on where a campaign puts its processes; they are known before anything runs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ KINDS = (
         "doubtful",
         "host",
         ("throughput", "cpu"),
-        "A check of the host failed when the run began: `linewatt check` says that this would spoil a result.",
-        "Facts and the clock of the host when the run began, judged as `linewatt check` does (docs/check.md). What only "
-        "`check` asks for, as ports and full packets of a way, is not among it.",
-        "Do what the finding says, run `linewatt check` until it is ready, and measure again.",
+        "When the run began, the host failed a check of `linewatt check`: this would spoil a result.",
+        "The run judges the host's facts and clock at its start as `linewatt check` does (docs/check.md). "
+        "It does not repeat other checks, such as ports and packet size.",
+        "Do what the finding says, run `linewatt check` until the host is ready, and measure again.",
         "Host not ready",
     ),
     Kind(
@@ -22,8 +22,8 @@ KINDS = (
         "note",
         "campaign",
         (),
-        "A CPU runs a load process and takes the receive work of the interface, too: which of the two fills it cannot "
-        "be told, and each slows the other.",
+        "One CPU runs a load process and the receive work of the interface: each slows the other, and "
+        "linewatt cannot tell which of them fills the CPU.",
         "The CPUs of both roles overlap in the plan.",
         "Give app_cpus and irq_cpus different CPUs.",
         "Load and receive work share a CPU",
@@ -33,7 +33,7 @@ KINDS = (
         "note",
         "campaign",
         (),
-        "Several load processes run on one CPU: more instances add processes there, and no CPU.",
+        "Several load processes run on one CPU: more instances add processes, but no CPUs.",
         "The plan puts more than one process of a host on a CPU.",
         "Name at least as many app_cpus as instances.",
         "Instances share a CPU",
@@ -43,8 +43,9 @@ KINDS = (
         "note",
         "campaign",
         (),
-        "All streams of an instance share the CPU that it is pinned to, whatever threads the load has.",
-        "A case has several streams and its processes are pinned to a CPU each.",
+        "All streams of an instance share the CPU that it is pinned to, even if the load has several "
+        "threads.",
+        "A case has several streams, and each of its processes is pinned to one CPU.",
         "Use instances rather than streams to load more CPUs.",
         "Streams share a CPU",
     ),
@@ -53,8 +54,8 @@ KINDS = (
         "doubtful",
         "campaign",
         ("cpu",),
-        "Both ends run on the same CPUs, as hosts of a lab may: the CPU use of each contains the other's.",
+        "Both ends run on the same CPUs, as hosts of a lab may: the CPU use of each includes the other's.",
         "The inventory says which hosts share CPUs.",
-        "Use hosts with CPUs of their own for any figure on CPU cost.",
+        "For figures on CPU cost, use hosts that do not share CPUs.",
     ),
 )

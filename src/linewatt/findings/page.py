@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The document of all findings: ``python -m linewatt.findings.page > docs/findings.md``."""
+"""Print the document of all findings: ``python -m linewatt.findings.page > docs/findings.md``."""
 
 from __future__ import annotations
 
@@ -11,11 +11,16 @@ from linewatt.findings.steadiness import LIGHT_RATIO, VISIBLE_CHANGE_RATIO
 _HEAD = """\
 # Findings: what makes a figure doubtful, and what to do
 
-Written by `make findings` from the declarations in `src/linewatt/findings/` and of features; a test fails when the two differ.
+`make findings` writes this page from the declarations in `src/linewatt/findings/` and in features.
 
-A finding has a **rank**. *Withheld*: its figures are not shown, and the reason stands in their place. *Doubtful*: they
-are shown with its mark. *Note*: no figure is wrong because of it. It is told once at its **scope** (campaign, host, case
-or trial), however often it was seen; the evidence lists where. Numbers are never changed because of a finding.
+A finding has a **rank**:
+
+- *Withheld*: the figures are not shown; the reason is shown instead.
+- *Doubtful*: the figures are shown with a mark.
+- *Note*: it makes no figure wrong.
+
+A finding is reported once per **scope**: campaign, host, case or trial. The evidence lists every place where
+it was seen. linewatt never changes a number because of a finding.
 """
 
 
@@ -31,9 +36,9 @@ def page() -> str:
 _LIES = """\
 ## The lies of measurement, and what catches each
 
-Each makes a wrong figure look right. Findings name it in the result; what else keeps it out stands beside.
+Each of these errors makes a wrong figure look right. Findings report it in the result.
 
-| where | lie | findings | besides |
+| where | lie | findings | other protection |
 | --- | --- | --- | --- |"""
 
 
@@ -52,19 +57,20 @@ def _room(title: str, kinds: tuple[Kind, ...]) -> str:
 def _entry(kind: Kind) -> str:
     figures = f", on {', '.join(kind.figures).replace('_', ' ')}" if kind.figures else ""
     return (
-        f"### `{kind.code}`\n\n*{kind.rank.capitalize()}{figures}; told once a {kind.scope}.* {kind.means}\n\n"
+        f"### `{kind.code}`\n\n*{kind.rank.capitalize()}{figures}; once per {kind.scope}.* {kind.means}\n\n"
         f"- **Seen**: {kind.seen}\n{_weight(kind)}- **Do**: {kind.do}\n"
     )
 
 
 def _weight(kind: Kind) -> str:
-    """When it is a note although it makes figures doubtful."""
+    """When a finding that makes figures doubtful is only a note."""
     if kind.weighed is None:
         return ""
     figure = "CPU use" if kind.weighed == "cpu" else kind.weighed
     return (
-        f"- **Weight**: a note where all such findings change the mean {figure} of the case by less than half of its "
-        f"95 % CI (of one run: {percent(LIGHT_RATIO)}), but never where they change it by {percent(VISIBLE_CHANGE_RATIO)} or more.\n"
+        f"- **Weight**: only a note if all such findings together change the mean {figure} of the case by "
+        f"less than half of its 95 % CI (one run: {percent(LIGHT_RATIO)}) and by less than "
+        f"{percent(VISIBLE_CHANGE_RATIO)}.\n"
     )
 
 

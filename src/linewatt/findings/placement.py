@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings on processes and settings that were not where, or what, they had been made."""
+"""Findings on processes and settings that were not where, or what, linewatt had set."""
 
 from __future__ import annotations
 
 from linewatt.findings.kinds import Kind, percent
 
 ELSEWHERE_RATIO = 0.25
-"""more of a receiver's interrupt time on other CPUs than this is not what was asked for"""
+"""fraction of a receiver's interrupt time on other CPUs: above it, steering did not work as asked"""
 ELSEWHERE_CORES = 0.05
 """less interrupt time than this on other CPUs changes no figure"""
 
@@ -17,7 +17,7 @@ KINDS = (
         "trial",
         (),
         "It is not known where the load's threads ran in this trial.",
-        "No load process answered when the host was asked in the tail of the load.",
+        "The host showed no load process in the tail of the load.",
         "Lengthen window.tail.",
     ),
     Kind(
@@ -25,40 +25,40 @@ KINDS = (
         "note",
         "trial",
         (),
-        "A check of placement could not be made: it is not known that a process, or receive work, stayed where it was "
-        "put.",
-        "A process on one CPU was not there in the tail while others of its host were; or the kernel does not count "
-        "migrations (CONFIG_SCHED_DEBUG); or the count of neither its start nor the time before the window is known; or "
-        "the use of a CPU that takes receive work is not known. The evidence says which.",
-        "As the evidence says: lengthen window.tail or window.omit, or see what is said of mpstat.",
+        "It is not known whether a process, or receive work, stayed where it was placed.",
+        "A pinned process had ended before the tail while others of its host still ran; the kernel does not "
+        "count migrations (CONFIG_SCHED_DEBUG); linewatt read no migration count at its start or before the "
+        "window; or CPU use of an IRQ CPU is unknown. The evidence says which.",
+        "Follow the evidence: lengthen window.tail or window.omit, or see the findings on mpstat.",
     ),
     Kind(
         "process-moved",
         "doubtful",
         "trial",
         ("throughput", "cpu"),
-        "A load process ran on other CPUs than those it was put on: figures by role are of other CPUs.",
-        "Its threads may run, or ran last, on another CPU than the plan says, before the window or after it.",
-        "Find out what moved it (taskset, a cgroup, numad).",
+        "A load process ran on CPUs other than its assigned ones. Figures by role are of the wrong CPUs.",
+        "Before or after the window, a thread may run, or last ran, on a CPU that is not in the plan.",
+        "Find what moved it (taskset, a cgroup, numad).",
     ),
     Kind(
         "process-migrated",
         "doubtful",
         "trial",
         ("throughput", "cpu"),
-        "A load process that was put on one CPU ran on another meanwhile and was put back: figures by role are of other "
-        "CPUs for part of the time.",
-        "The kernel counted migrations of its threads (se.nr_migrations) after it had been put there, or after the read "
-        "before the window where the first count is not known; on one CPU there can be none.",
-        "Find out what moved it (taskset, a cgroup, numad).",
+        "A load process pinned to one CPU ran on another for a while. Figures by role are of the wrong CPU "
+        "for that time.",
+        "The kernel counted migrations of its threads (se.nr_migrations) after pinning or, if that first "
+        "count is unknown, after the read before the window. On one CPU there can be none.",
+        "Find what moved it (taskset, a cgroup, numad).",
     ),
     Kind(
         "load-threads-differ",
         "note",
         "case",
         (),
-        "The load's processes do not have as many threads at both ends: one end works in another way than the other.",
-        "Threads counted in the tail of the load: a version may have one a stream, and another one in all (loads.md).",
+        "The load runs a different number of threads at each end, so the two ends work differently.",
+        "Threads counted in the tail of the load. Some versions use one thread per stream, others one in "
+        "all (loads.md).",
         "Use the same version at both ends.",
     ),
     Kind(
@@ -66,49 +66,52 @@ KINDS = (
         "doubtful",
         "trial",
         ("throughput", "cpu"),
-        "A setting did not read in the trial as it had been made.",
-        "The knob's read-back, before the window or after it, differs from what was written.",
-        "Find out what changed it (a network manager, tuned, irqbalance, a udev rule); compare nothing with it.",
+        "In the trial, a setting did not have the value that linewatt had set.",
+        "Before or after the window, the value read back differs from the value written.",
+        "Find what changed it (a network manager, tuned, irqbalance, a udev rule). Do not compare this "
+        "trial.",
     ),
     Kind(
         "setting-not-read",
         "note",
         "trial",
         (),
-        "Whether a setting was in force in this trial is not known.",
-        "Its read-back failed.",
-        "See the evidence for why; measure again.",
+        "It is not known whether a setting was in force in this trial.",
+        "Reading it back failed.",
+        "See the evidence for the reason, and measure again.",
     ),
     Kind(
         "interrupts-elsewhere",
         "doubtful",
         "case",
         ("cpu",),
-        "Receive work was done on other CPUs than those it was steered to: figures of the IRQ CPUs are not all of it.",
-        f"More than {ELSEWHERE_CORES:g} cores, and more than {percent(ELSEWHERE_RATIO)}, of the receiver's interrupt and "
-        f"softirq time fell on other CPUs; and more than {percent(ELSEWHERE_RATIO)} of its packets, where the kernel counted them "
-        "by CPU (softnet_stat): timers take time on every CPU.",
-        "Look at /proc/interrupts and RPS.",
+        "Receive work ran on CPUs other than those it was steered to. Figures of the IRQ CPUs miss part of "
+        "it.",
+        f"Other CPUs took more than {ELSEWHERE_CORES:g} cores, and more than {percent(ELSEWHERE_RATIO)}, of "
+        "the receiver's interrupt and softirq time. They also processed more than "
+        f"{percent(ELSEWHERE_RATIO)} of its packets, if the kernel counts packets per CPU (softnet_stat).",
+        "Check /proc/interrupts and RPS.",
     ),
     Kind(
         "configuration-changed",
         "doubtful",
         "campaign",
         ("throughput", "cpu", "comparison"),
-        "Something else than linewatt changed a host in mid-campaign: trials before and after are not of the same "
-        "configuration.",
-        "Offloads, sysctls, MTU, link speed, queueing discipline and governor are read again in every trial, twice where "
-        "omit leaves time, and compared with the start of the campaign; what settings of the campaign change, with the "
-        "first trial under the same settings.",
-        "Find out what changed it (tuned, a network manager, an administrator), undo it, and measure again.",
+        "Something other than linewatt changed a host during the campaign. Trials before and after have "
+        "different configurations.",
+        "Every trial reads offloads, sysctls, MTU, link speed, queueing discipline and governor, twice if "
+        "omit is long enough, and compares them with the start of the campaign. Values that the campaign "
+        "sets are compared with the first trial of the same settings.",
+        "Find what changed it (tuned, a network manager, an administrator), undo it, and measure again.",
     ),
     Kind(
         "interface-changed",
         "doubtful",
         "trial",
         ("throughput", "cpu"),
-        "The data interface was changed while the window ran, perhaps only for a moment: the figures are of both states.",
-        "The kernel gave notice of it (the sensor link): features (offloads), MTU, state, or a queueing discipline.",
-        "Find out what changes it (a network manager, tuned, a script), and measure again.",
+        "The data interface changed during the window, perhaps only for a moment. The figures mix both "
+        "states.",
+        "The kernel reported it (sensor link): features (offloads), MTU, state, or a queueing discipline.",
+        "Find what changes it (a network manager, tuned, a script), and measure again.",
     ),
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings on what a mean over the window hides."""
+"""Findings on changes that a mean over the window hides."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from linewatt.findings.kinds import Kind, percent
 from linewatt.findings.verdict import VISIBLE_DRIFT
 
 VISIBLE_CHANGE_RATIO = 0.05
-"""of the mean: the least change of a step, or from end to end of a slope, that is told"""
+"""fraction of the mean: the smallest step, or end-to-end change of a slope, that is reported"""
 LOW_DEPTH_RATIO = 0.2
-"""of the other intervals: how far below them the lowest must be to be told apart"""
+"""fraction of the other intervals: how far below them the lowest must be to be reported"""
 MATTERING_RATIO = 0.01
-"""of the mean: less than this a time apart or some lowest intervals may take from it untold"""
+"""fraction of the mean: a dip, or lowest intervals, that change it by less are not reported"""
 LIGHT_RATIO = 0.01
-"""of the figure of a single run: what changes less of it does not make it doubtful"""
+"""fraction of the figure of a single run: a smaller change does not make it doubtful"""
 FEWEST_TO_DIFFER = 4
-"""runs, the first among them"""
+"""runs, including the first"""
 LEAST_CHANGE_CORES = 0.05
-"""CPU use must change by this much to be told"""
+"""the smallest change of CPU use that is reported"""
 LEAST_METER_STEPS = 3
-"""of the meter: watts must change by more than reading it does"""
+"""of the meter: the smallest change of watts that its resolution does not explain"""
 WARM_UP_PART = 1 / 3
-"""of the window: a step up or down that is later is no warm-up"""
+"""of the window: a later step up or down is not a warm-up"""
 
 KINDS = (
     Kind(
@@ -29,10 +29,11 @@ KINDS = (
         "doubtful",
         "trial",
         ("throughput",),
-        "The beginning of the window runs at another rate than the rest: the mean is of both.",
-        f"A step of {percent(VISIBLE_CHANGE_RATIO)} or more in the first third of the window that the noise of the intervals does "
-        "not explain; where just before the window the rate was that of the rest, it is a dip or a drift.",
-        "Raise window.omit until it goes away.",
+        "The window begins at another rate than the rest; the mean mixes both.",
+        f"A step of {percent(VISIBLE_CHANGE_RATIO)} or more in the first third of the window that noise does "
+        "not explain. If the load already had the later rate just before the window, it is a dip or a drift "
+        "instead.",
+        "Increase window.omit until the finding disappears.",
         weighed="throughput",
     ),
     Kind(
@@ -40,10 +41,11 @@ KINDS = (
         "doubtful",
         "trial",
         ("throughput",),
-        "Throughput rises or falls within the window: the mean is of neither rate.",
-        f"A step later than the first third, a rise for a while, or a slope, of {percent(VISIBLE_CHANGE_RATIO)} or more that the "
-        "noise does not explain.",
-        "Raise window.omit if it is warm-up; else look at temperature, frequency (cpufreq) and other traffic.",
+        "Throughput rises or falls within the window; the mean is of neither rate.",
+        f"A step after the first third, a temporary rise, or a slope, of {percent(VISIBLE_CHANGE_RATIO)} or "
+        "more that noise does not explain.",
+        "Increase window.omit if it is warm-up; else check temperature, frequency (cpufreq) and other "
+        "traffic.",
         weighed="throughput",
     ),
     Kind(
@@ -51,12 +53,12 @@ KINDS = (
         "doubtful",
         "trial",
         ("throughput", "cpu", "power", "above_idle"),
-        "For a part of the window the rate was lower than before and after: the mean, and what is divided by it, is of "
-        "two states.",
-        f"A stretch of intervals {percent(VISIBLE_CHANGE_RATIO)} or more below those around it that the noise does not explain; or "
-        f"intervals, wherever they are, {percent(LOW_DEPTH_RATIO)} or more below all others with a gap between. Either takes "
-        f"{percent(MATTERING_RATIO)} or more from the mean.",
-        "Look for other traffic, a shaper, temperature and frequency, and what else ran at that time.",
+        "For part of the window the rate was lower than before and after. The mean, and figures divided by "
+        "it, mix two states.",
+        f"A stretch of intervals {percent(VISIBLE_CHANGE_RATIO)} or more below its neighbours that noise "
+        f"does not explain; or intervals anywhere {percent(LOW_DEPTH_RATIO)} or more below the others, with "
+        f"a clear gap. Either lowers the mean by {percent(MATTERING_RATIO)} or more.",
+        "Check other traffic, shapers, temperature, frequency, and what else ran at that time.",
         weighed="throughput",
     ),
     Kind(
@@ -64,20 +66,20 @@ KINDS = (
         "doubtful",
         "trial",
         ("throughput", "cpu", "power", "above_idle"),
-        "The rate swings with a period within the window: the mean is of no state that lasts.",
-        f"The best period has an amplitude of {percent(VISIBLE_CHANGE_RATIO)} or more that the noise, with its autocorrelation, does "
-        "not explain.",
-        "Look at congestion control, queues and shapers on the way, other traffic, and power limits.",
+        "The rate oscillates within the window, so the mean describes no stable state.",
+        f"The strongest period has an amplitude of {percent(VISIBLE_CHANGE_RATIO)} or more that "
+        "autocorrelated noise does not explain.",
+        "Check congestion control, queues and shapers on the path, other traffic, and power limits.",
     ),
     Kind(
         "cpu-unsteady",
         "doubtful",
         "trial",
         ("cpu",),
-        "CPU use changes within the window although throughput is steady: something else ran for a part of it.",
-        f"A step, a stretch, lowest readings, an oscillation or a slope as of throughput, in ten or more records of "
-        f"mpstat, by {LEAST_CHANGE_CORES:g} cores or more. Not told where throughput is unsteady itself.",
-        "Look for what else ran (top, systemd timers), at frequency and at interrupts.",
+        "CPU use changes within the window although throughput is steady: something else ran for part of it.",
+        "A step, dip, oscillation or slope as for throughput, in ten or more mpstat records, by "
+        f"{LEAST_CHANGE_CORES:g} cores or more. Not raised if throughput itself is unsteady.",
+        "Check other processes (top, systemd timers), frequency and interrupts.",
         weighed="cpu",
     ),
     Kind(
@@ -86,18 +88,19 @@ KINDS = (
         "trial",
         ("power", "above_idle"),
         "Watts change within the window although throughput and CPU use are steady.",
-        f"The same in the readings of a meter with ten or more updates, by {LEAST_METER_STEPS} of its steps or more.",
-        "Look at fans, temperature, a power cap, and whether the meter averages over a time that began before the window.",
+        f"The same changes in a meter with ten or more updates, by {LEAST_METER_STEPS} of its steps or more.",
+        "Check fans, temperature, power caps, and whether the meter averages over time before the window.",
     ),
     Kind(
         "first-trial-differs",
         "doubtful",
         "case",
         ("throughput", "cpu"),
-        "The first run of a case is none of those that the others are of: something was still cold, or still busy with "
-        "what came before. It is part of the means.",
-        f"Its throughput, or the CPU use of an end, is {percent(VISIBLE_DRIFT)} or more from the mean of at least "
-        f"{FEWEST_TO_DIFFER - 1} others and outside of their prediction interval.",
-        "Compare its raw readings with the next; let hosts warm up (a longer window.omit, a first case to throw away).",
+        "The first run of a case is unlike the others: something was not warm yet, or still busy with "
+        "earlier work. The means include it.",
+        f"Its throughput, or the CPU use of an end, is {percent(VISIBLE_DRIFT)} or more from the mean of at "
+        f"least {FEWEST_TO_DIFFER - 1} others and outside their prediction interval.",
+        "Compare its raw readings with those of the next run. Let hosts warm up (longer window.omit, or "
+        "discard a first case).",
     ),
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings on whether all series of a trial are of the same time."""
+"""Findings on whether all series of a trial cover the same time."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from linewatt.findings.kinds import Kind, percent
 START_UNCERTAINTY_S = 0.1
 CLOCK_UNCERTAINTY_S = 0.05
 CLOCK_SET_S = 0.5
-"""between stamps and arrivals of readings, beyond drift: from here on a clock was set"""
+"""change of the delay from stamp to arrival of readings, beyond drift: above it, a clock was set"""
 ARRIVAL_LATE_S = 1.5
 EDGE_ERROR_RATIO = 0.005
-"""of the window: the part of its readings that may be of another time before figures are doubtful"""
+"""fraction of the window that readings may put outside the load before figures are doubtful"""
 ASKING_S = 0.3
-"""for a question to a host, and for a reading to arrive: omit and tail are longer than an interval by it"""
+"""time to query a host, and for a reading to arrive; omit and tail exceed an interval by it"""
 
 KINDS = (
     Kind(
@@ -21,9 +21,10 @@ KINDS = (
         "note",
         "trial",
         (),
-        "The start of a load is uncertain, so throughput may be of a slightly other time than CPU and watts.",
-        f"A load starts after its client is released, and at the latest its duration before its end. The two are more than "
-        f"± {START_UNCERTAINTY_S:g} s apart.",
+        "The start of a load is uncertain. Throughput may cover a slightly different time than CPU and "
+        "watts.",
+        "A load starts at the earliest when its client is released, and at the latest its duration before "
+        f"its end. This leaves more than ± {START_UNCERTAINTY_S:g} s.",
         "Lengthen window.omit and the window, or find what delays the load's connection.",
     ),
     Kind(
@@ -31,12 +32,12 @@ KINDS = (
         "doubtful",
         "trial",
         ("cpu", "power", "above_idle"),
-        "The start of a load is so uncertain that the window may reach beyond the load: CPU use, counters and watts may contain time "
-        "without load.",
-        f"With the earliest or the latest possible start, more than {percent(EDGE_ERROR_RATIO)} of the window has no load. Throughput comes "
-        "from the load's own intervals and is not affected.",
-        "Find what delays the load's start or end at its client (a host whose CPUs are full), or make window.omit and "
-        "window.tail longer than the evidence says.",
+        "The start of a load is so uncertain that the window may extend beyond the load. CPU use, counters "
+        "and watts may include time without load.",
+        f"With the earliest or the latest possible start, more than {percent(EDGE_ERROR_RATIO)} of the "
+        "window has no load. Throughput comes from the load's own intervals and is not affected.",
+        "Find what delays the load's start or end at its client (a host with full CPUs), or lengthen "
+        "window.omit and window.tail as the evidence says.",
         weighed="cpu",
     ),
     Kind(
@@ -44,8 +45,8 @@ KINDS = (
         "note",
         "host",
         (),
-        "The offset between the clock of a host and that of the controller is uncertain.",
-        f"The quickest of the last heartbeats leaves more than ± {1000 * CLOCK_UNCERTAINTY_S:g} ms.",
+        "The clock offset between a host and the controller is uncertain.",
+        f"The fastest recent heartbeat leaves an uncertainty above ± {1000 * CLOCK_UNCERTAINTY_S:g} ms.",
         "Use a management network with a shorter round trip, or a longer window.",
     ),
     Kind(
@@ -53,8 +54,8 @@ KINDS = (
         "doubtful",
         "trial",
         ("cpu",),
-        "A record of CPU use arrived long after it was written: the windows of CPU and load may not match.",
-        f"mpstat's own stamp is more than {ARRIVAL_LATE_S:g} s before the arrival.",
+        "A CPU record arrived long after it was written: the windows of CPU and load may not match.",
+        f"The timestamp of an mpstat record is more than {ARRIVAL_LATE_S:g} s before its arrival.",
         "Look for a stalled connection to the host.",
     ),
     Kind(
@@ -62,20 +63,21 @@ KINDS = (
         "doubtful",
         "trial",
         ("throughput", "cpu"),
-        "For a part of the window no CPU readings came from a host: the host, or the connection to it, stood still. Throughput "
-        "includes that time.",
-        f"Between two records of mpstat lie more than {ARRIVAL_LATE_S:g} s beyond their usual time; of imported files also "
-        "of sar and flent, where a clock that was set looks the same.",
-        "Repeat the trial, and find what held the host or its connection up (a load that takes all CPUs, a guest that is not "
-        "run, a management network that is full); connections.json, if there is one, has how slowly it answered.",
+        "For part of the window no CPU readings came from a host: the host, or the connection to it, "
+        "stalled. Throughput includes that time.",
+        f"Two mpstat records are more than {ARRIVAL_LATE_S:g} s further apart than usual. In imported files, "
+        "sar and flent records count too, and a clock step looks the same.",
+        "Repeat the trial, and find what stalled the host or its connection (a load on all CPUs, a guest "
+        "that is not scheduled, a full management network). connections.json, if present, shows how slowly "
+        "it answered.",
     ),
     Kind(
         "sensor-unreadable",
         "note",
         "trial",
         (),
-        "Records of a sensor could not be read; what they would have shown is missing.",
-        "A parser refused them, or the sensor ended; the evidence has its words.",
+        "Records of a sensor could not be read; their data is missing.",
+        "A parser rejected them, or the sensor ended; the evidence has the error.",
         "See the trial's raw directory.",
     ),
     Kind(
@@ -83,11 +85,12 @@ KINDS = (
         "doubtful",
         "host",
         ("cpu",),
-        "Readings that open or close the window reach beyond the load, where the host did something else: CPU use and "
-        "counters of the window contain some of that, and are too low by as much as the evidence says.",
-        f"Readings are means over their interval; those at the edges put more than {percent(EDGE_ERROR_RATIO)} of the window "
-        "outside the load.",
-        f"Make window.omit at least an interval of the slowest sensor, and window.tail as long and {ASKING_S:g} s more.",
+        "Readings at the edges of the window extend beyond the load. CPU use and counters of the window "
+        "include time without full load, and may be too low by as much as the evidence says.",
+        "Each reading is a mean over its interval. Those at the edges put more than "
+        f"{percent(EDGE_ERROR_RATIO)} of the window outside the load.",
+        "Make window.omit at least an interval of the slowest sensor, and window.tail at least "
+        f"{ASKING_S:g} s longer than that interval.",
         weighed="cpu",
     ),
 )

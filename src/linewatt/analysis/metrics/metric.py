@@ -23,24 +23,24 @@ if TYPE_CHECKING:
     from linewatt.analysis.cases.summary import CaseSummary
 
 Loads = Literal["all", "tcp", "udp", "request-response"]
-"""what a metric means something for; of request/response documents have it only there"""
+"""the loads that have a metric; documents have those of request/response only for such loads"""
 
 Watts = Literal["system", "cpu", "both"]
 
 Value = float | Missing
-"""of one trial in SI"""
+"""of one trial, in SI"""
 
 Measured = TypeVar("Measured")
 """what a metric is read from: a trial, or the power of one end of it"""
 Read = TypeVar("Read")
-"""what is read: the value, or why there is none"""
+"""what is read: the value, or why it is missing"""
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """How a metric compares, ``name`` of what: as ratios if ``relative``, else as differences.
+    """How the metric ``name`` is compared: as ratios if ``relative``, else as differences.
 
-    ``more`` and ``less`` name a change; ``group`` is what ``compare --metric`` calls it.
+    ``more`` and ``less`` name a change; ``group`` is its name for ``compare --metric``.
     """
 
     name: str
@@ -51,11 +51,11 @@ class Response:
     relative: bool = True
     group: str = ""
     counted: str = ""
-    """what a difference counts, where it is not one of shares"""
+    """what a difference counts, if it is not between shares"""
     is_share: bool = False
-    """whether it is from 0 to 1 and compares as a difference, which is 1 at most then"""
+    """whether values are from 0 to 1 and compared as differences, which are then at most 1"""
     units: tuple[Unit, ...] = field(default=(), compare=False)
-    """as those of a :class:`Metric`; that of a metric has the metric's where it names none"""
+    """as in :class:`Metric`; if empty, those of the metric"""
 
     @property
     def worse(self) -> str:
@@ -67,12 +67,11 @@ class Response:
 class Metric(Generic[Measured, Read]):
     """One metric of a case, or of the power of one end of it.
 
-    ``read`` takes it from a trial, or from the power of one end of a trial; of a metric that only a series
-    has, ``scaled`` makes it of a case and its 1-instance case. ``key`` is its name in JSON and CSV (an
-    estimate gets ``_mean``, ``_sd`` and ``_n``; that of an end stands behind ``receiver_`` or ``sender_``),
-    ``heading`` the title broken into lines for a terminal. ``loads`` are the loads it means something for.
-    Of two ``units``, the first is for tables in Gbps, the second for those in Mbps; JSON and CSV have keys of
-    power in the first, others in SI.
+    ``read`` takes it from a trial, or from the power of one end of a trial. If only a series has it,
+    ``scaled`` computes it from a case and its 1-instance case. ``key`` is its name in JSON and CSV; an
+    estimate adds ``_mean``, ``_sd`` and ``_n``, an end begins with ``receiver_`` or ``sender_``. ``heading``
+    is the title broken into lines for a terminal. ``loads`` are the loads that have it. Of two ``units``, the
+    first is for tables in Gbps, the second for those in Mbps; JSON and CSV use the first for power, SI else.
     """
 
     name: str
@@ -81,33 +80,33 @@ class Metric(Generic[Measured, Read]):
     units: tuple[Unit, ...]
     read: Callable[[Measured], Read] | None = None
     scaled: Callable[[CaseSummary, CaseSummary], Value] | None = None
-    """one that is scaled is shown only for a series"""
+    """a scaled metric is shown only for a series"""
     key: str = ""
-    """where it is not ``name``"""
+    """if it is not ``name``"""
     loads: Loads = "all"
     tabled: bool = True
     """whether the table of a test shows it; JSON and CSV have it in any case"""
     only_recorded: bool = False
-    """whether tables and documents have it only where some trial does: older results know nothing of it"""
+    """whether tables and documents have it only if some trial does; older results lack it"""
     column_if_known: bool = False
-    """whether tables have a column of it only where some case has a value; documents have it in any case"""
+    """whether tables have its column only if some case has a value; documents always have it"""
     show_sd: bool = False
     show_ci: bool = False
     """whether JSON, CSV and the report have its 95 % CI"""
     quantity: Quantity = "positive"
-    """which means are possible, so that its CI has no others"""
+    """which values of the mean are possible; they limit its CI"""
     rank: int = 0
-    """of its column on a narrow terminal, as that of a :class:`linewatt.report.table.Head`"""
+    """of its column on a narrow terminal, as in :class:`linewatt.report.table.Head`"""
     figure: Figure | None = None
-    """what findings may make doubtful about it"""
+    """its group of figures, which findings can make doubtful"""
     role: Role | None = None
-    """the end whose CPU it is made of"""
+    """the end whose CPU use it is computed from"""
     watts: Watts | None = None
-    """whose watts it is made of; their scope stands in the title and heading in place of ``{scope}``"""
+    """whose watts it is computed from; their scope replaces ``{scope}`` in title and heading"""
     spread: bool = True
     """whether tables of power have its standard deviation over trials"""
     bound: str = ""
-    """which bound of its error, one of ``of_power.BOUNDS``, stands behind it as ±"""
+    """its error bound, shown as ±: a key of ``of_power.BOUNDS``"""
     remark: str = ""
     response: Response | None = None
     meaning: str = ""

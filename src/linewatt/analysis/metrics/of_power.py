@@ -49,14 +49,14 @@ class EndOfTrial:
 
 
 PowerMetric = Metric[EndOfTrial, float | None]
-"""``None`` where the totals say why there is no value"""
+"""``None``: the totals have the reason"""
 
 BOUNDS: dict[str, Callable[[EndOfTrial], float | None]] = {
     "idle_uncertainty_w": lambda end: end.of_system("idle_uncertainty_w"),
     "dynamic_uncertainty_w": lambda end: end.of_system("above_idle_uncertainty_w"),
     "dynamic_uncertainty_w_per_bps": lambda end: end.per_bps(end.of_system("above_idle_uncertainty_w")),
 }
-"""bounds of the errors of others; the last is that of both costs above idle, W per bit/s, which is J/bit"""
+"""error bounds of other metrics; the last is for both costs above idle (W per bit/s is J/bit)"""
 
 _of_power = partial(PowerMetric, figure="power", watts="system")
 _above_idle = partial(PowerMetric, figure="above_idle", watts="system", spread=False, quantity="signed")
@@ -79,7 +79,7 @@ PER_BIT = (
     Unit("nJ/bit", units.nj_from_j, significant_digits(4)),
     Unit("µJ/bit", units.uj_from_j, significant_digits(4)),
 )
-"""of these a table has whichever gives it readable numbers"""
+"""a table uses the unit that gives readable numbers"""
 
 POWER_METRICS: tuple[PowerMetric, ...] = (
     _of_power("system_w", "{scope}", "{scope}", (W,), lambda end: end.system_w, show_sd=True),
@@ -181,7 +181,7 @@ POWER_METRICS: tuple[PowerMetric, ...] = (
         rank=2,
     ),
 )
-"""In the order of the columns of the power table, behind the throughput"""
+"""In the order of the columns of the power table, after the throughput"""
 
 POWER_BY_NAME = {metric.name: metric for metric in POWER_METRICS}
 

@@ -8,25 +8,25 @@ from linewatt.analysis.metrics.metric import CaseMetric, Metric, Response
 from linewatt.model import Role
 
 _LATENCY = (
-    "Of a message one way: half its round trip, as the load takes it, over its whole run. p99: 99 % of "
-    "the messages took at most so long. With several instances the largest of theirs; the mean is of trials. "
-    "A closed loop: the next message goes once the reply has come, so few messages meet a slow moment. It is "
+    "Half the round trip of a message, as the load reports it for its whole run. p99: 99 % of the messages "
+    "took at most this long. Of several instances, the largest value counts; the mean is over trials. "
+    "Closed loop: the next message is sent after the reply, so few messages meet a slow moment. It measures "
     "no latency under load."
 )
 
 _PLACES: tuple[tuple[Role, str], ...] = (("receiver", "remote"), ("sender", "local"))
 _CPU = (
     "Σ over all CPUs of the host of (100 − idle − iowait − steal %). 100 % is one full core; two half-loaded "
-    "cores count as one. A core is what the system counts as a CPU: with two threads a core, one of these; "
-    "in a guest, a virtual one. Which it is stands below the table, and as core_is in JSON."
+    "cores count as one. A core is a CPU of the operating system: a physical core, a hardware thread or a "
+    "virtual CPU. The kind is shown below the table, and as core_is in JSON."
 )
 _COUNTED = (
-    "A second, over all CPUs of the machine that the host runs on (/proc/stat), of whatever ran there. Hosts "
-    "of a lab share one machine, and both ends show what it did for both."
+    "Per second, over all CPUs and processes of the machine that the host runs on (/proc/stat). Hosts of a "
+    "lab share one machine, so each end's counts include the other end."
 )
 _EFFICIENCY = (
-    "Throughput ÷ cores of CPU used, in Mbps/core. The receiver’s is the headline: the receiver usually "
-    "decides."
+    "Throughput ÷ cores of CPU used, in Mbps/core. The receiver’s is the main figure: the receiver usually "
+    "limits throughput."
 )
 
 METRICS: tuple[CaseMetric, ...] = (
@@ -40,8 +40,8 @@ METRICS: tuple[CaseMetric, ...] = (
         show_sd=True,
         show_ci=True,
         response=Response("throughput_bps", "Throughput", "faster", "slower", group="throughput"),
-        meaning="Payload bits a second that the receiver got in the steady window (goodput), summed over the "
-        "instances. 1 Gbps is 10⁹ bit/s.",
+        meaning="Goodput: payload bits per second that the receiver got in the steady window, summed over "
+        "the instances. 1 Gbps is 10⁹ bit/s.",
     ),
     Metric(
         "line_rate_ratio",
@@ -50,7 +50,7 @@ METRICS: tuple[CaseMetric, ...] = (
         unit.PERCENT_1,
         reading.line_rate_ratio,
         figure="throughput",
-        remark="throughput ÷ the most payload that fits between the headers of the line (docs/networks.md)",
+        remark="throughput ÷ the maximum payload rate of the line after headers (docs/networks.md)",
     ),
     Metric(
         "offered_bps",
@@ -60,7 +60,7 @@ METRICS: tuple[CaseMetric, ...] = (
         reading.recorded("offered_bps"),
         loads="udp",
         figure="throughput",
-        meaning="Payload bits a second that the sender sent in the same window (UDP).",
+        meaning="Payload bits per second that the sender sent in the same window (UDP).",
     ),
     Metric(
         "lost_ratio",
@@ -167,9 +167,7 @@ METRICS: tuple[CaseMetric, ...] = (
             role=role,
             rank=2,
             term="Packets per core",
-            meaning="Datagrams that arrived a second ÷ cores of CPU used (UDP)."
-            if role == "receiver"
-            else "",
+            meaning="Received datagrams per second ÷ cores of CPU used (UDP)." if role == "receiver" else "",
         )
         for role, place in _PLACES
     ),
@@ -181,7 +179,6 @@ METRICS: tuple[CaseMetric, ...] = (
         reading.efficiency_at_3ghz,
         figure="cpu",
         role="receiver",
-        remark="efficiency × 3 GHz ÷ base frequency: only for rough comparison across CPUs",
         term="Efficiency at 3 GHz (rough)",
         meaning="Efficiency × 3 GHz ÷ base frequency. Only for rough comparison across CPUs: cores differ in "
         "more than their clock.",
@@ -199,12 +196,9 @@ METRICS: tuple[CaseMetric, ...] = (
             figure="cpu",
             role=role,
             rank=4,
-            remark="efficiency ÷ the clock that busy CPUs ran at, as the kernel says: Gbps per core and GHz"
-            if role == "receiver"
-            else "",
             term="Bits per cycle",
-            meaning="Efficiency ÷ the clock that busy CPUs really ran at (cpufreq), which is Gbps per core "
-            "and GHz. It leaves out what turbo, governors and power caps did to the clock."
+            meaning="Efficiency ÷ the actual clock of busy CPUs (cpufreq), equal to Gbps per core and GHz. "
+            "Effects of turbo, governors and power caps on the clock cancel out."
             if role == "receiver"
             else "",
         )
@@ -230,7 +224,7 @@ METRICS: tuple[CaseMetric, ...] = (
         scaled=reading.throughput_scaling,
         key="throughput_scaling_ratio",
         figure="throughput",
-        meaning="T(N) ÷ (N · T(1)): 1.00 is perfectly linear growth with the number of instances.",
+        meaning="T(N) ÷ (N · T(1)), where T(N) is the throughput of N instances: 1.00 is linear growth.",
         rank=2,
     ),
     Metric(
@@ -242,7 +236,7 @@ METRICS: tuple[CaseMetric, ...] = (
         figure="cpu",
         role="receiver",
         term="CPU per throughput",
-        meaning="CPU % of the application CPUs and the IRQ CPUs ÷ throughput. Smaller is better.",
+        meaning="CPU % of application and IRQ CPUs together ÷ throughput. Smaller is better.",
         rank=3,
     ),
     Metric(
@@ -254,7 +248,7 @@ METRICS: tuple[CaseMetric, ...] = (
         key="retransmits_per_trial",
         loads="tcp",
         term="Retransmits",
-        meaning="TCP segments sent again, over all instances, a trial.",
+        meaning="TCP segments sent again per trial, over all instances.",
         rank=1,
     ),
     *(
@@ -277,7 +271,7 @@ METRICS: tuple[CaseMetric, ...] = (
     ),
     Metric(
         "line_packets_per_s",
-        "What the line carries",
+        "Packet rate of a full line",
         "Line",
         unit.PACKETS,
         reading.line_packets_per_s,
@@ -314,6 +308,6 @@ METRICS: tuple[CaseMetric, ...] = (
         tabled=False,
     ),
 )
-"""In the order of the columns of a table; behind them those that only JSON and CSV have"""
+"""In the order of table columns; the last ones are only in JSON and CSV"""
 
 METRIC_BY_NAME = {metric.name: metric for metric in METRICS}

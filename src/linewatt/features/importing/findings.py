@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings on what files of others, which were imported, do not say of themselves."""
+"""Findings on facts that imported files do not contain."""
 
 from __future__ import annotations
 
@@ -11,137 +11,138 @@ KINDS = (
         "note",
         "campaign",
         (),
-        "What a load and a CPU tool wrote says little of hosts: MTU, offloads, governor, where processes and interrupts ran, "
-        "the line's rate and whether anything lay between the hosts are not known. No check that needs them was made.",
+        "Imported files say little about hosts: MTU, offloads, governor, CPUs of processes and interrupts, "
+        "line rate and anything between the hosts are unknown. Checks that need them were skipped.",
         "The result was imported from files that people measured by hand.",
-        "Compare with care; a campaign reads these facts and compares them.",
+        "Compare with care. A campaign reads these facts and compares them.",
     ),
     Kind(
         "told-by-the-other-end",
         "note",
         "case",
         (),
-        "What an end of the load counted is taken from what it told the other end when the test was over: one number for the "
-        "whole test, so that nothing is said of how steady it was there, nor of the end's version.",
-        "There is no file of that end; the evidence says which figure it is.",
-        "Keep what both ends of the load write.",
+        "The count of one end is what it reported to the other end after the test. It is one number for the "
+        "whole test, so the steadiness and the load's version at that end are unknown.",
+        "There is no file from that end; the evidence names the count.",
+        "Keep the output of both ends.",
     ),
     Kind(
         "receiver-not-known",
         "withheld",
         "case",
         ("throughput",),
-        "Only what was sent is on record. What arrived may be less, so there is no throughput.",
-        "No file of the receiver, and its count is not in that of the sender; the evidence says what is missing.",
-        "Keep what the receiver writes, too; the evidence says how.",
+        "Only the sent amount is known. Less may have arrived, so there is no throughput.",
+        "There is no file from the receiver, and the sender's file does not contain the receiver's count.",
+        "Keep the receiver's output, too; the finding says how.",
     ),
     Kind(
         "rounded-figures",
         "note",
         "case",
         (),
-        "The load's text for people has no bytes: its rates are rounded, most often to three digits.",
-        "The file is text of the load; the evidence says how far its figures are rounded, and what was inferred from them.",
-        "Keep the JSON of the load, which has every byte.",
+        "The load's human-readable text has only rounded rates, usually to three digits.",
+        "The file is text; the evidence says how far figures are rounded, and what was inferred from them.",
+        "Keep the load's JSON, which has exact bytes.",
     ),
     Kind(
         "time-not-known",
         "note",
         "case",
         (),
-        "The files do not say when the load ran. The trial is dated by the time at which its file was last changed, tests are taken to "
-        "have run one after the other, and readings of CPUs and watts cannot be placed beside the load.",
-        "The load's text has no date, and its other end has no file that says when.",
-        "Keep the JSON of the load, or print Unix seconds (date +%s.%N) on the line before the test.",
+        "The files do not say when the load ran. linewatt dates the trial by its file's modification time, "
+        "assumes that tests ran one after the other, and cannot match CPU and power readings to the load.",
+        "The load's text has no date, and no file from its other end has one.",
+        "Keep the load's JSON, or print Unix seconds (date +%s.%N) on the line before the test.",
     ),
     Kind(
         "mean-of-iterations",
         "note",
         "case",
         (),
-        "The load ran its test several times and printed the mean. How much the runs differ from one another is not in the file, so an "
-        "interval over such trials is narrower than one over single runs.",
-        "The title of a netperf test has a confidence level (-i, -I), or CONFIDENCE_ITERATION is more than 1.",
-        "Run it without -i, several times: each run is a trial.",
+        "The load ran its test several times and printed the mean. The spread between the runs is unknown, "
+        "so a confidence interval over such trials is narrower than over single runs.",
+        "The title of a netperf test has a confidence level (-i, -I), or CONFIDENCE_ITERATION is above 1.",
+        "Run it several times without -i: each run is a trial.",
     ),
     Kind(
         "confidence-not-reached",
         "doubtful",
         "case",
         ("throughput", "cpu"),
-        "The load warns that its runs differed by more than it was asked to accept, however often it ran them.",
-        "A !!! WARNING of netperf, or a confidence interval that is wider than its target; the evidence has the widths.",
-        "Find what varies between runs, or let netperf run more of them (-i).",
+        "The load warns that it did not reach the requested confidence within its number of runs.",
+        "A !!! WARNING of netperf, or a confidence interval above its target; the evidence has the widths.",
+        "Find what varies between runs, or let netperf do more runs (-i).",
     ),
     Kind(
         "other-way-at-once",
         "doubtful",
         "case",
         ("cpu", "power", "above_idle"),
-        "The load worked both ways at the same time, by one process or by two. Each way is a trial with its own throughput; CPU and "
-        "watts of both trials are of both ways together.",
-        "The load was asked to work both ways at once (--bidir), or tests of opposite ways between two hosts overlapped for at least "
-        "80 % of the longer one.",
-        "Measure each way alone, or name a pair both ways (<->) in a campaign.",
+        "The load sent in both directions at once. Each direction is a trial with its own throughput, but "
+        "CPU and watts of each trial include both directions.",
+        "The load ran with --bidir, or tests in opposite directions between two hosts overlapped for at "
+        "least 80 % of the longer one.",
+        "Measure each direction alone, or use a pair with <-> in a campaign.",
     ),
     Kind(
         "readings-named-otherwise",
         "doubtful",
         "case",
         ("cpu", "power", "above_idle"),
-        "Readings call their host by another name than the load's file that lies in the same folder: they may be of another "
-        "machine.",
-        "The name of the host in what mpstat or sar wrote, and in the load's JSON; both were taken for that of the folder.",
-        "See whether both names are of one machine; if not, put the readings into a folder of their own.",
+        "Readings and the load's file in the same folder have different host names. The readings may be from "
+        "another machine.",
+        "The host name from mpstat or sar differs from the one in the load's JSON, but both are taken as "
+        "the folder's host.",
+        "Check whether both names are of one machine. If not, move the readings to a separate folder.",
     ),
     Kind(
         "stamps-too-coarse",
         "doubtful",
         "trial",
         ("cpu", "power", "above_idle"),
-        "Stamps of the load and of readings are cut to whole seconds, and clocks are not read: readings of CPU or watts may lie "
-        "so far beside the load that a part of the window has none of it.",
-        f"Placed as badly as the stamps allow, more than {percent(EDGE_ERROR_RATIO)} of what is in the window would be of a time "
-        "without load.",
-        "Leave out as much of the test as the evidence says (--omit, --tail), or measure for longer.",
+        "Timestamps have whole seconds only, and clocks were not compared. CPU and power readings in the "
+        "window may include time without load.",
+        f"In the worst case that the timestamps allow, more than {percent(EDGE_ERROR_RATIO)} of the window "
+        "would be time without load.",
+        "Import again with the --omit and --tail that the finding states, or measure for longer.",
     ),
     Kind(
         "clock-assumed",
         "doubtful",
         "trial",
         ("cpu", "power", "above_idle"),
-        "A host's clock is taken to be that of the load's client, and nothing shows that it is: its CPU use or watts may be of "
+        "A host's clock is assumed to equal the client's, without evidence. Its CPU use or watts may be from "
         "another time.",
-        "There is no file of the load of that host, whose stamp would tell.",
-        "Keep what the load writes at both ends.",
+        "There is no file of the load from that host with a timestamp.",
+        "Keep the load's output at both ends.",
     ),
     Kind(
         "cpus-assumed",
         "doubtful",
         "host",
         ("cpu",),
-        "Cores are what all CPUs of a host used together, times the number of CPUs that its file says. sysstat counts those "
-        "that are offline, too: where second threads are (nosmt), twice as many cores are told as were used.",
-        "mpstat or sar ran without -P ALL: nothing shows that all CPUs were online.",
-        "Run mpstat -P ALL, or sar -u ALL -P ALL, which have a line for each CPU that is online.",
+        "Cores are the used share of all CPUs times the number of CPUs in the file. sysstat also counts "
+        "offline CPUs: if second threads are offline (nosmt), the figure is twice the cores used.",
+        "mpstat or sar ran without -P ALL, so CPUs may have been offline.",
+        "Run mpstat -P ALL, or sar -u ALL -P ALL, which have a line for each online CPU.",
     ),
     Kind(
         "power-not-activated",
         "doubtful",
         "host",
         ("power", "above_idle"),
-        "Watts are of a BMC that says that its power reading is not activated: they may be old, or made up. Some firmware says so and "
-        "measures nevertheless.",
-        "What ipmitool dcmi power reading wrote has a state other than activated beside the watts.",
-        "Activate it (ipmitool dcmi power activate), or hold the watts against another meter.",
+        "The BMC reports that its power reading is not activated, so watts may be old or made up. Some "
+        "firmware reports this but still measures.",
+        "The output of ipmitool dcmi power reading has watts, but a state other than activated.",
+        "Activate it (ipmitool dcmi power activate), or compare the watts with another meter.",
     ),
     Kind(
         "zone-assumed",
         "note",
         "campaign",
         (),
-        "Times of readings stand in no time zone; they are taken for UTC, in which they lie beside the load.",
-        "mpstat, sar and date(1) write the clock on the wall; --timezone was not given.",
-        "Give --timezone if the host's clock was in another one.",
+        "Readings have no time zone. UTC is assumed, because their times then match the load.",
+        "mpstat, sar and date(1) write local time; --timezone was not given.",
+        "Give --timezone if the host's clock had another zone.",
     ),
 )

@@ -6,11 +6,11 @@ from __future__ import annotations
 from linewatt.findings import REACHED_RATE_RATIO, Kind, percent
 
 MANY_FAILED = 0.01
-"""of the transfers: from here on throughput is that of whom the server let through"""
+"""share of failures among transfers and failures; from here on, throughput is not that of all users"""
 KEPT_OUT = 1.0
-"""users: as many logins failed as one user tries who is refused all the time"""
+"""users: the failed logins are as many as this number of constantly refused users would cause"""
 CHANCE = 3.0
-"""standard deviations of a Poisson process that arrivals in a window may lie below their mean"""
+"""standard deviations (Poisson) by which the arrivals in a window may be below their mean"""
 
 KINDS = (
     Kind(
@@ -18,8 +18,8 @@ KINDS = (
         "doubtful",
         "host",
         ("throughput",),
-        "The users' process of a client used a whole core: the client may limit the rate, and not the server.",
-        "Its CPU time in the slices of a soak, or in the window of a trial.",
+        "The users' process on a client used a full core. The client may limit the rate, not the server.",
+        "Its CPU time in slices of a soak, or in the window of a trial.",
         "Spread the users over more clients.",
     ),
     Kind(
@@ -27,30 +27,30 @@ KINDS = (
         "note",
         "case",
         (),
-        "Transfers of users failed in the window. Throughput includes the bytes that they had moved until then.",
-        "What each client's users counted, by action and kind.",
-        "See docs/users.md for what each kind of failure is; take away what makes it, and measure again.",
+        "Transfers of users failed in the window. Throughput includes the bytes moved before the failure.",
+        "Each client's count of failures, by action and kind.",
+        "Look up the kind of failure in docs/users.md, remove its cause, and measure again.",
     ),
     Kind(
         "many-transfers-failed",
         "doubtful",
         "case",
         ("throughput",),
-        "Many transfers or logins of users failed in the window. Refused users cause no load, so the others are faster: throughput "
-        "is not that of all users.",
-        f"Failures are at least {percent(MANY_FAILED)} of what the users of all clients did, or so many logins failed as "
-        f"keep {KEPT_OUT:g} user out for the whole window (one in 2 s).",
-        "See docs/users.md for what each kind of failure is; take away what makes it (`max_clients` is one), and measure "
-        "again before this setting is compared with another.",
+        "Many transfers or logins failed in the window. Refused users cause no load and make the others "
+        "faster, so throughput is not that of all users.",
+        f"Failures are at least {percent(MANY_FAILED)} of transfers and failures, or logins failed as often "
+        f"as {KEPT_OUT:g} constantly refused user retries (every 2 s).",
+        "Look up the kind of failure in docs/users.md and remove its cause, such as `max_clients`. Measure "
+        "again before you compare this setting with another.",
     ),
     Kind(
         "arrivals-not-served",
         "note",
         "case",
         (),
-        "Users of an open loop did fewer transfers than asked for (`arrival_rate`): the others waited, or failed.",
-        f"Transfers done in the window are below {percent(REACHED_RATE_RATIO)} of `arrival_rate` × its seconds, and by more than "
-        f"{CHANCE:g} standard deviations of arrivals at random.",
-        "The figures are those of what was done. Ask for fewer, or give more users if all of them were busy.",
+        "Users of an open loop did fewer transfers than `arrival_rate` asks for. The rest waited or failed.",
+        f"Transfers in the window are below {percent(REACHED_RATE_RATIO)} of `arrival_rate` × window length, "
+        f"and lower by more than {CHANCE:g} standard deviations of random arrivals.",
+        "Lower `arrival_rate`, or add users if all were busy. The figures are those of completed transfers.",
     ),
 )
