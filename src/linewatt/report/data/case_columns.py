@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns of the view ``cases``, made of the metrics' declarations, and its rows."""
+"""The view ``cases``: its columns, made from the declarations of metrics, and its rows."""
 
 from __future__ import annotations
 
@@ -16,56 +16,54 @@ RESULT = Column("result", "VARCHAR", "id of the result")
 
 PARAMETERS = (
     Column("test", "VARCHAR", "`tcp`, `udp-<bytes>`, `tcp-rr`, `udp-rr`, `ftp`"),
-    Column("sender", "VARCHAR", "host that sends"),
-    Column("receiver", "VARCHAR", "host that receives"),
+    Column("sender", "VARCHAR", "sending host"),
+    Column("receiver", "VARCHAR", "receiving host"),
     Column("direction", "VARCHAR", "`forward`: the sender opens the connection; `reverse`: the receiver"),
     Column("family", "VARCHAR", "`ipv4` or `ipv6`"),
     Column("instances", "BIGINT", "load processes at each end"),
-    Column("network", "VARCHAR", "name of the network, `bare` without one"),
-    Column("rate_bps", "DOUBLE", "offered by each instance; NULL: as fast as it goes"),
-    Column("streams", "BIGINT", "connections of each instance"),
-    Column("zerocopy", "BOOLEAN", "whether the sender sends without a copy"),
-    Column("load_level", "DOUBLE", "part of the calibrated maximum; 0 is active idle; NULL: at no level"),
-    Column("factors", "VARCHAR", "levels of factors, `gro=off mtu=9000`; NULL: there are none"),
+    Column("network", "VARCHAR", "network; `bare`: the interfaces unchanged"),
+    Column("rate_bps", "DOUBLE", "rate offered by each instance; NULL: no limit"),
+    Column("streams", "BIGINT", "connections per instance"),
+    Column("zerocopy", "BOOLEAN", "whether the sender sends without copying"),
+    Column("load_level", "DOUBLE", "part of the calibrated maximum; 0: active idle; NULL: no load level"),
+    Column("factors", "VARCHAR", "factor levels, `gro=off mtu=9000`; NULL: no factors"),
     Column(
         "load",
         "VARCHAR",
-        "program that made it; NULL: the default one, or users",
+        "load program; NULL: the default, or users",
     ),
-    Column("search", "VARCHAR", "what was searched of it: `rate`, `instances`; NULL: nothing"),
-    Column("data_ports", "BIGINT", "ports over which instances were dealt; NULL: there is one"),
-    Column("port_weights", "VARCHAR", "JSON list of their weights; NULL: in turn"),
-    Column("users", "VARCHAR", "what users did, `key=value …`; NULL: no users"),
-    Column("shape", "VARCHAR", "of a group or its pair: `many-to-one`, `one-to-many`, `both-ways`, `ring`"),
-    Column("pairs", "BIGINT", "of a group: how many pairs ran at once"),
-    Column("flow_of", "BIGINT", "of one pair of a group: how many ran at once"),
-    Column("beside", "VARCHAR", "of one pair of a group: the pairs that ran with it"),
-    Column(
-        "case_key", "VARCHAR", "the same for the same case on any hosts; with sender and receiver one case"
-    ),
+    Column("search", "VARCHAR", "what was searched: `rate`, `instances`; NULL: no search"),
+    Column("data_ports", "BIGINT", "number of data ports that share the instances; NULL: one"),
+    Column("port_weights", "VARCHAR", "JSON list of port weights; NULL: equal"),
+    Column("users", "VARCHAR", "settings of the users, `key=value …`; NULL: no users"),
+    Column("shape", "VARCHAR", "shape of the group: `many-to-one`, `one-to-many`, `both-ways`, `ring`"),
+    Column("pairs", "BIGINT", "rows of groups: number of parallel pairs"),
+    Column("flow_of", "BIGINT", "rows of pairs: number of pairs in the group"),
+    Column("beside", "VARCHAR", "rows of pairs: the other pairs of the group"),
+    Column("case_key", "VARCHAR", "hash of the case without hosts; add sender and receiver to join cases"),
 )
 
 
 def case_columns() -> tuple[Column, ...]:
-    """Those of the view, as ``show --csv`` names them; ``result`` is before and ``reasons`` behind them."""
+    """The columns of ``show --csv``, with ``result`` before them and ``reasons`` after them."""
     return (
         RESULT,
         *PARAMETERS,
-        Column("trials_done", "BIGINT", "trials that gave numbers; every mean is over at most these"),
-        Column("trials_failed", "BIGINT", "trials that did not"),
+        Column("trials_done", "BIGINT", "successful trials; a mean covers at most these"),
+        Column("trials_failed", "BIGINT", "failed trials"),
         *(column for metric in COLUMNS + MORE_COLUMNS for column in _of_metric(metric)),
         *(column for field, title in ROLES for column in _shares(field, title)),
         *_modes(),
         *(column for role in ENDS for column in _power(role)),
-        Column("flags_count", "BIGINT", "kinds of findings in its trials or about it"),
-        Column("flags", "VARCHAR", "their codes, a blank between; the view findings has all of them"),
+        Column("flags_count", "BIGINT", "kinds of findings about the case or its trials"),
+        Column("flags", "VARCHAR", "codes of these findings, space-separated; details: view findings"),
         *_levels(),
-        Column("limited_by", "VARCHAR", "what limits it, in words"),
-        Column("limited_by_kinds", "VARCHAR", "the same in stable words, a blank between"),
-        Column("regime", "VARCHAR", "`single`, `multi`, `saturated` among its series", "regime_why"),
-        Column("regime_why", "VARCHAR", "why"),
-        Column("imported_from", "VARCHAR", "file whose figures these are; NULL: linewatt measured them"),
-        Column("reasons", "VARCHAR", "JSON object: why values are missing, or are of some trials only"),
+        Column("limited_by", "VARCHAR", "what limits the case"),
+        Column("limited_by_kinds", "VARCHAR", "the same as fixed keywords, space-separated"),
+        Column("regime", "VARCHAR", "`single`, `multi`, `saturated` or `paced`", "regime_why"),
+        Column("regime_why", "VARCHAR", "evidence for the regime"),
+        Column("imported_from", "VARCHAR", "source file of the figures; NULL: measured by linewatt"),
+        Column("reasons", "VARCHAR", "JSON object: why values are missing, or cover only some trials"),
     )
 
 
@@ -78,27 +76,23 @@ def _of_metric(metric: CaseMetric) -> tuple[Column, ...]:
 
 
 def _shares(field: str, title: str) -> Iterator[Column]:
-    yield Column(f"{field}_cpus", "VARCHAR", f"{title}: which CPUs, a blank between", f"reasons: {field}")
+    yield Column(f"{field}_cpus", "VARCHAR", f"{title}: CPU numbers, space-separated", f"reasons: {field}")
     for name in SHARES:
-        yield Column(f"{field}_{name}_ratio", "DOUBLE", f"{title}: {name}, mean per CPU", f"reasons: {field}")
+        yield Column(f"{field}_{name}_ratio", "DOUBLE", f"{title}: mean {name} share", f"reasons: {field}")
 
 
 def _modes() -> Iterator[Column]:
-    yield Column(
-        "throughput_modes", "BIGINT", "groups that throughput falls into; NULL: too few trials to tell"
-    )
+    yield Column("throughput_modes", "BIGINT", "number of modes of throughput; NULL: too few trials")
     for name in ("high", "low"):
         yield from mean_columns(
-            f"throughput_mode_{name}_bps", f"the {name} one of two modes", "throughput_modes"
+            f"throughput_mode_{name}_bps", f"{name} mode, if there are two", "throughput_modes"
         )
 
 
 def _power(role: Role) -> Iterator[Column]:
     scope = f"reasons: {role}_power"
-    yield Column(
-        f"{role}_system_scope", "VARCHAR", "which watts are the system's, `psu-out`, `system` …", scope
-    )
-    yield Column(f"{role}_cpu_scope", "VARCHAR", "which watts are the CPU's", scope)
+    yield Column(f"{role}_system_scope", "VARCHAR", "scope of system power: `psu-out`, `system` …", scope)
+    yield Column(f"{role}_cpu_scope", "VARCHAR", "scope of CPU power", scope)
     for metric in POWER_METRICS:
         yield from _of_power(metric, role)
 
@@ -110,19 +104,19 @@ def _of_power(metric: PowerMetric, role: Role) -> Iterator[Column]:
         f"{key}_provenance", "VARCHAR", "`measured`, `corrected`, `datasheet`, `estimate`, `simulated`"
     )
     if metric.bound:
-        yield Column(f"{key}_uncertainty", "DOUBLE", "bound of its error, ±")
+        yield Column(f"{key}_uncertainty", "DOUBLE", "error bound, ±")
 
 
 def _levels() -> Iterator[Column]:
     for role in ENDS:
         key = f"overall_score_{role}_mbps_per_w"
-        yield Column(key, "DOUBLE", f"of its curve of load levels: Σ throughput ÷ Σ watts of the {role}")
-        yield Column(f"{key}_provenance", "VARCHAR", "of its watts")
-    yield Column("load_level_remark", "VARCHAR", "what makes the curve doubtful at this level")
+        yield Column(key, "DOUBLE", f"over all load levels: Σ throughput ÷ Σ watts of the {role}")
+        yield Column(f"{key}_provenance", "VARCHAR", "provenance of the watts")
+    yield Column("load_level_remark", "VARCHAR", "why this load level is doubtful")
 
 
 def rows_of_cases(view: Digest) -> Iterator[dict[str, object]]:
-    """A row a case: that of ``show --csv``, its result, and why values are missing."""
+    """One row per case: the row of ``show --csv``, the result, and why values are missing."""
     for summary, row in zip(view.summaries, case_rows(view), strict=True):
         reasons = summary.reasons | power_reasons(summary)
         text = json.dumps(reasons, ensure_ascii=False) if reasons else None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A column of the views that ``linewatt sql`` and Parquet files have: name, type, unit, meaning. Pure.
+"""A column of a view, for ``linewatt sql`` and Parquet files: name, type, unit, meaning. Pure.
 
-Names, types and units are a contract: :data:`VIEWS_SCHEMA_VERSION` counts up when one of them changes or
-goes. New columns may come at the end of a view at any time.
+Names, types and units are a contract: :data:`VIEWS_SCHEMA_VERSION` increases when one is changed or removed.
+A new column may be added at the end of a view at any time.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ VIEWS_SCHEMA_VERSION = 1
 Type = Literal["VARCHAR", "DOUBLE", "BIGINT", "BOOLEAN"]
 Cell = str | float | int | bool | None
 _LARGEST = 1 << 63
-"""the first whole number that is no BIGINT"""
+"""the first integer too large for BIGINT"""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """``reason`` is where it stands why a value is missing: a column, or a key of one that holds JSON."""
+    """``reason`` names where to find why a value is missing: a column, or a key of a JSON column."""
 
     name: str
     type: Type = "VARCHAR"
@@ -34,7 +34,7 @@ class Column:
 
     @property
     def unit(self) -> str:
-        """In words, as the name says it; nothing for what has none."""
+        """In words, derived from the name; empty without a unit."""
         if self.type not in ("DOUBLE", "BIGINT"):
             return ""
         if self.name == "load_level":
@@ -44,22 +44,22 @@ class Column:
 
 
 def mean_columns(key: str, meaning: str, reason: str, *, ci: bool = False) -> tuple[Column, ...]:
-    """Those of a mean over trials, as :func:`linewatt.report.printing.export.mean_keys` names them."""
+    """Columns of a mean over trials, named by :func:`linewatt.report.printing.export.mean_keys`."""
     columns = [
         Column(f"{key}_mean", "DOUBLE", meaning, reason),
-        Column(f"{key}_sd", "DOUBLE", "standard deviation over trials; NULL of one trial", reason),
-        Column(f"{key}_n", "BIGINT", "how many trials have it"),
+        Column(f"{key}_sd", "DOUBLE", "standard deviation over trials; NULL: one trial", reason),
+        Column(f"{key}_n", "BIGINT", "trials with a value"),
     ]
     if ci:
         columns += [
-            Column(f"{key}_ci95_{end}", "DOUBLE", f"{end} end of the mean's 95 % interval; NULL of one trial")
+            Column(f"{key}_ci95_{end}", "DOUBLE", f"{end} end of the mean's 95 % CI; NULL: one trial")
             for end in ("low", "high")
         ]
         columns.append(
             Column(
                 f"{key}_ci95_method",
                 "VARCHAR",
-                "student-t, bca-bootstrap, or Student's with a longer arm, on a scale or cut",
+                "method of the CI, such as `student-t` or `bca-bootstrap`",
             )
         )
     return tuple(columns)
@@ -68,8 +68,8 @@ def mean_columns(key: str, meaning: str, reason: str, *, ci: bool = False) -> tu
 def cells(row: Mapping[str, Any], columns: Sequence[Column], of: str) -> list[Cell]:
     """The values of a row in the order of the columns; ``of`` names its result in messages.
 
-    Raises StoreError for a number that no column can hold, and KeyError for a key without a column: nothing
-    is left out in silence.
+    Raises StoreError for a number that does not fit its column, and KeyError for a key without a column, so
+    that no value is lost unnoticed.
     """
     unknown = row.keys() - {column.name for column in columns}
     if unknown:
@@ -87,5 +87,5 @@ def _cell(value: Any, column: Column, of: str) -> Cell:
     if column.type == "DOUBLE":
         return float(value)
     if int(value) != value or not -_LARGEST <= value < _LARGEST:
-        raise StoreError(f"{of}: {column.name} {value!r:.40} is no count that a table can hold")
+        raise StoreError(f"{of}: {column.name} {value!r:.40} is not a 64-bit integer")
     return int(value)

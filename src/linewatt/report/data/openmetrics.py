@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A result as OpenMetrics text: a gauge a metric, a sample a case; its mean, the ends of its 95 % interval.
+"""A result as OpenMetrics text: one gauge per metric, one sample per case; means and their 95 % CIs.
 
-The text is also one of Prometheus' older format, which node_exporter's textfile collector reads: gauges only,
-and no times of samples, which it refuses. What is missing has no sample.
+The text is also valid in Prometheus' older format, for node_exporter's textfile collector: it has only gauges
+and no timestamps, which the collector refuses. A missing value has no sample.
 
 Source: the OpenMetrics specification 1.0, and "Writing exporters" of Prometheus for names and labels.
 """
@@ -47,15 +47,15 @@ _UNITS = (
     ("_w", "watts"),
     ("_s", "seconds"),
 )
-"""how the SI name of a metric ends → the base unit, which ends its name here"""
+"""end of a metric's SI name → the base unit at the end of its OpenMetrics name"""
 _KEPT = ("_retransmits_per_trial", "_out_of_order_packets_per_trial")
-"""endings of which a part says what is counted"""
+"""endings that include what is counted"""
 _TWICE = frozenset({"dynamic_w_per_bps", "dynamic_uncertainty_w_per_bps"})
-"""watts per bit/s, which are the joules per bit that another metric has"""
+"""watts per bit/s: the same as joules per bit, which are another metric"""
 
 
 def name_of(si_name: str) -> tuple[str, str]:
-    """The name and the unit of a metric. Raises KeyError for one whose unit is not known here."""
+    """The name and the unit of a metric. Raises KeyError for an unknown unit."""
     text = "_" + "_".join(part for part in si_name.split("_") if part not in ENDS)
     for ending, unit in _UNITS:
         if text.endswith(ending):
@@ -75,7 +75,7 @@ class _Family:
 
 
 class _Families:
-    """Families by name, each as it comes first."""
+    """Families by name, in the order in which they first occur."""
 
     def __init__(self) -> None:
         self._found: dict[str, _Family] = {}
@@ -104,11 +104,11 @@ def _escaped(text: str) -> str:
 
 
 def openmetrics_text(result: Result) -> str:
-    """The whole. Raises InvalidInput for what has no cases."""
+    """The whole text. Raises InvalidInput for a result without cases."""
     if kind := result_kind(result.manifest):
         raise InvalidInput(
             f"--format openmetrics: {result.id} is {kind.noun(result.manifest)}, without cases; "
-            "JSON has all of it"
+            "use show --json"
         )
     view, families = digest_of(result), _Families()
     about = {"result": result.id, "campaign": result.manifest.name or ""}
@@ -125,7 +125,7 @@ def openmetrics_text(result: Result) -> str:
             }
             name, unit = name_of("searched_rate_bps")
             families.add(
-                name, unit, "Offered rate that a search found for its loss.", goal_labels, goal.rate_bps
+                name, unit, "Offered rate that a search found for a loss goal.", goal_labels, goal.rate_bps
             )
     return families.text()
 
@@ -133,15 +133,15 @@ def openmetrics_text(result: Result) -> str:
 def _add_result(families: _Families, view: Digest, about: Mapping[str, str]) -> None:
     manifest = view.result.manifest
     more = {"version": manifest.linewatt_version or "", "imported_from": manifest.imported_from or ""}
-    families.add("linewatt_result", "", "The result; always 1.", {**about, **more}, 1.0)
-    name, help_text = "linewatt_result_start_timestamp_seconds", "When the result was begun, Unix time."
+    families.add("linewatt_result", "", "Labels of the result; always 1.", {**about, **more}, 1.0)
+    name, help_text = "linewatt_result_start_timestamp_seconds", "Start of the result, Unix time."
     created_s = manifest.created_s
     families.add(name, "seconds", help_text, about, None if created_s is None else float(created_s))
-    families.add("linewatt_result_complete", "", "1 if all is there.", about, float(view.result.complete))
+    families.add("linewatt_result_complete", "", "1 if complete.", about, float(view.result.complete))
     for note in view.notes:
         labels = {**about, "code": note.code, "rank": note.rank}
         families.add(
-            "linewatt_findings", "", "Findings of a kind; docs/findings.md.", labels, float(note.count)
+            "linewatt_findings", "", "Findings by code; see docs/findings.md.", labels, float(note.count)
         )
 
 
@@ -158,7 +158,7 @@ def _add_case(families: _Families, view: Digest, about: Mapping[str, str], summa
 
 
 def _case_labels(view: Digest, case: Case) -> dict[str, str]:
-    """What a case is; those that are the same everywhere are there as well, so that series stay the same."""
+    """Labels of a case, also those that never vary, so that the identity of a series stays the same."""
     lab = [name for name in case.hosts if (host := view.hosts.get(name)) is not None and host.lab]
     return {
         "case": case.key,
@@ -202,7 +202,7 @@ def _add_metric(
 
 
 def _titled(title: str) -> str:
-    """A metric's title for both ends: without the words of one."""
+    """A metric's title without the words for one end."""
     for role, place in (("receiver", "remote"), ("sender", "local")):
         for words in (
             f", {role} ({place})",
@@ -236,7 +236,7 @@ def _add_power(
         bound = power.values.get(metric.bound)
         if bound is not None and metric.bound not in _TWICE:
             _add_watts(
-                families, metric.bound, f"Bound of its error, ±: {metric.title.lower()}.", power_labels, bound
+                families, metric.bound, f"Error bound, ±: {metric.title.lower()}.", power_labels, bound
             )
 
 
@@ -252,7 +252,7 @@ def _end(case: Case, role: Role | None) -> dict[str, str]:
 
 
 def _doubt(view: Digest, case: Case, figure: Figure | None, role: Role | None) -> dict[str, str]:
-    """Whether a finding makes the figure doubtful; no label where no finding can tell."""
+    """Whether a finding makes the figure doubtful; no label where findings do not apply."""
     if figure is None:
         return {}
     return {"doubtful": _word(bool(view.findings.doubts(case, figure, role)))}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of docs/sql.md: ``python -m linewatt.report.data.page docs/sql.md``."""
+"""Write the tables of docs/sql.md: ``python -m linewatt.report.data.page docs/sql.md``."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from linewatt.report.data.column import Column
 from linewatt.report.data.views import VIEWS, View
 
 _FIRST = "## `results`"
-"""where the tables begin, behind what somebody wrote"""
+"""where the tables begin; the text before is written by hand"""
 
 
 def page(text: str) -> str:
-    """The document, its tables made anew."""
+    """The document with new tables."""
     return text.partition(_FIRST)[0] + "\n".join(map(_view, VIEWS.values())).rstrip() + "\n"
 
 
@@ -43,13 +43,11 @@ def _row(family: Sequence[Column]) -> str:
     types = ", ".join(dict.fromkeys(column.type for column in family))
     meaning = first.meaning
     if others:
-        meaning += "; standard deviation, how many trials have it"
-        meaning += ", 95 % interval of the mean" if any("_ci95_" in column.name for column in others) else ""
+        meaning += "; standard deviation, trials with a value"
+        meaning += ", 95 % CI of the mean" if any("_ci95_" in column.name for column in others) else ""
         meaning += ", provenance" if any(column.name.endswith("_provenance") for column in others) else ""
         meaning += (
-            ", bound of its error (±)"
-            if any(column.name.endswith("_uncertainty") for column in others)
-            else ""
+            ", error bound (±)" if any(column.name.endswith("_uncertainty") for column in others) else ""
         )
     return f"| {names} | {types} | {first.unit} | {meaning} | {first.reason} |"
 

@@ -21,47 +21,45 @@ _PER_WATT = "best_per_watt_reason"
 
 
 def result_columns() -> tuple[Column, ...]:
-    """Those of the view ``results``: a row a result, also of soaks and of published tables."""
+    """The columns of the view ``results``: one row per result, including soaks and published tables."""
     return (
         RESULT,
         Column("kind", "VARCHAR", "`trials`, `soak`, or `published`: a table without trials"),
-        Column("name", "VARCHAR", "of its campaign"),
-        Column("created_s", "DOUBLE", "Unix time at which it began; to_timestamp(created_s) is its date"),
-        Column("linewatt_version", "VARCHAR", "that measured it"),
-        Column("imported_from", "VARCHAR", "file whose figures these are; NULL: linewatt measured them"),
-        Column("hosts", "VARCHAR", "their names, a comma between"),
-        Column("lab_hosts", "VARCHAR", "those simulated on one machine, no measure of hardware; NULL: none"),
-        Column("complete", "BOOLEAN", "whether all that was asked for is there"),
-        Column("trials_planned", "BIGINT", "that the campaign asks for"),
-        Column("trials_done", "BIGINT", "that gave numbers"),
-        Column("trials_failed", "BIGINT", "that did not"),
+        Column("name", "VARCHAR", "campaign name"),
+        Column("created_s", "DOUBLE", "start in Unix time; to_timestamp(created_s) gives the date"),
+        Column("linewatt_version", "VARCHAR", "version that measured it"),
+        Column("imported_from", "VARCHAR", "source file of the figures; NULL: measured by linewatt"),
+        Column("hosts", "VARCHAR", "host names, comma-separated"),
+        Column("lab_hosts", "VARCHAR", "hosts simulated on one machine: not hardware results; NULL: none"),
+        Column("complete", "BOOLEAN", "whether nothing is left for `linewatt resume`"),
+        Column("trials_planned", "BIGINT", "trials that the campaign requests"),
+        Column("trials_done", "BIGINT", "successful trials"),
+        Column("trials_failed", "BIGINT", "failed trials"),
         *(
-            Column(f"{trials.name}_count", "BIGINT", f"{trials.name} beside its trials")
+            Column(f"{trials.name}_count", "BIGINT", f"number of {trials.name}")
             for trials in further_trials()
         ),
-        Column("flags_count", "BIGINT", "findings, each told once at its scope", "flags_reason"),
-        Column("flags_reason", "VARCHAR", "why findings are not counted, and what of a soak cannot be read"),
-        Column("best_test", "VARCHAR", "test of the case with the most throughput", _BEST),
-        Column("best_throughput_bps", "DOUBLE", "mean of that case; of a soak its mean", _BEST),
-        Column("best_throughput_doubtful", "BOOLEAN", "whether a finding makes it so"),
-        Column(
-            "best_throughput_at_least", "BOOLEAN", "a searched rate above which nothing was sent, or lost"
-        ),
+        Column("flags_count", "BIGINT", "findings, each counted once per scope", "flags_reason"),
+        Column("flags_reason", "VARCHAR", "why findings are not counted; unreadable parts of a soak"),
+        Column("best_test", "VARCHAR", "test of the case with the highest throughput", _BEST),
+        Column("best_throughput_bps", "DOUBLE", "mean of that case, or of the soak", _BEST),
+        Column("best_throughput_doubtful", "BOOLEAN", "whether the throughput is doubtful"),
+        Column("best_throughput_at_least", "BOOLEAN", "whether a search gave it as a lower bound only"),
         Column(
             "best_system_mbps_per_w",
             "DOUBLE",
-            "throughput ÷ watts of its receiver, a soak's server",
+            "throughput ÷ watts of the receiver, or of a soak's server",
             _PER_WATT,
         ),
-        Column("best_system_mbps_per_w_doubtful", "BOOLEAN", "whether a finding makes it so"),
-        Column("best_system_mbps_per_w_provenance", "VARCHAR", "of its watts: `measured`, `simulated` …"),
+        Column("best_system_mbps_per_w_doubtful", "BOOLEAN", "whether a finding makes the watts doubtful"),
+        Column("best_system_mbps_per_w_provenance", "VARCHAR", "of the watts: `measured`, `simulated` …"),
         Column("best_reason", "VARCHAR", "why there is no throughput"),
         Column("best_per_watt_reason", "VARCHAR", "why there is no Mbps/W"),
     )
 
 
 def row_of_result(result: Result, view: Digest) -> dict[str, Any]:
-    """The row of a result, whatever it is of: what ``list`` says of it, and its hosts. Raises StoreError."""
+    """The row of a result of any kind: what ``list`` shows, and the hosts. Raises StoreError."""
     listed_result = listed(result, view)
     about, hosts, kind = listed_result.heading, result.manifest.hosts, result_kind(result.manifest)
     lacks = [
@@ -107,21 +105,21 @@ def _best(best: Best | None, reason: str | None) -> dict[str, Any]:
 
 
 def finding_columns() -> tuple[Column, ...]:
-    """Those of the view ``findings``: a row a finding, piece of evidence, and trial that has it."""
+    """The columns of the view ``findings``: one row per finding, piece of evidence and trial."""
     return (
         RESULT,
         Column(
             "finding",
             "BIGINT",
-            "number of the finding in its result, the gravest first; rows of one share it",
+            "number of the finding in its result, most severe first; several rows can share it",
         ),
-        Column("code", "VARCHAR", "its kind, as docs/findings.md names it"),
+        Column("code", "VARCHAR", "code of the finding, see docs/findings.md"),
         Column("rank", "VARCHAR", "`withheld`, `doubtful` or `note`"),
-        Column("scope", "VARCHAR", "what it is told once for: `campaign`, `host`, `case`, `trial`"),
-        Column("figures", "VARCHAR", "what it is about, a blank between: `throughput`, `cpu`, `power` …"),
-        Column("place", "VARCHAR", "host, channel or instance it was seen at"),
-        Column("trial", "BIGINT", "number of a trial that has it; NULL: it is of none"),
-        Column("evidence", "VARCHAR", "what was seen"),
+        Column("scope", "VARCHAR", "scope of the finding: `campaign`, `host`, `case` or `trial`"),
+        Column("figures", "VARCHAR", "affected figures, space-separated: `throughput`, `cpu`, `power` …"),
+        Column("place", "VARCHAR", "host, channel or instance where it was seen"),
+        Column("trial", "BIGINT", "number of an affected trial; NULL: none"),
+        Column("evidence", "VARCHAR", "what was observed"),
         Column("advice", "VARCHAR", "what to do about it"),
     )
 

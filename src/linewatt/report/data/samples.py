@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The view ``samples``: files of all trials, of which a query opens those of the results it asks for.
+"""The view ``samples``: the sample files of all trials. A query opens only those that it asks for.
 
-Result and trial are the names of the folders that a file is in, so a filter on them is one on file names,
-which DuckDB applies before it opens any.
+``result`` and ``trial`` are folder names in the path of a file. A filter on them is a filter on file names,
+which DuckDB applies before it opens a file.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from linewatt.store import trial_dirs
 
 FILE = "samples.parquet"
 _PATTERN = frozenset("*?[")
-"""what makes a pattern of a name: DuckDB has no way to say that it is none"""
+"""characters that make a name a pattern; DuckDB cannot escape them"""
 
 
 def sample_files(results: Iterable[Path]) -> list[str]:
-    """Files of samples of these results, links left out. Raises StoreError for what DuckDB cannot name."""
+    """Sample files of these results, without links. Raises StoreError for a path that DuckDB cannot read."""
     paths = []
     for result in results:
         folder = Path(os.path.abspath(result))  # noqa: PTH100  resolve() would follow a link
         if _PATTERN & set(str(folder)):
             raise StoreError(
-                f"{folder}: samples in a folder with *, ? or [ in its name cannot be read; rename it"
+                f"{folder}: cannot read samples below a folder with *, ? or [ in its name; rename it"
             )
         for trial in trial_dirs(folder):
             path = f"{trial}/{FILE}"
@@ -39,7 +39,7 @@ def sample_files(results: Iterable[Path]) -> list[str]:
 
 
 def view_of(connection: Any, view: View, files: Sequence[str]) -> None:
-    """Have the view there; its columns are those of the first file. Raises duckdb.Error."""
+    """Create the view; the first file determines its columns. Raises duckdb.Error."""
     column_names = ", ".join(column.name for column in view.columns if column.name not in ("result", "trial"))
     if not files:
         database.make_table(connection, view.name, view.columns, ())

@@ -21,59 +21,57 @@ _FAILED = "reason"
 
 
 def trial_columns() -> tuple[Column, ...]:
-    """Those of the view ``trials``, as ``show --csv --trials`` names them; ``result`` is before them."""
+    """The columns of ``show --csv --trials``, with ``result`` before them."""
     return (
         RESULT,
-        Column("number", "BIGINT", "of the trial in its result, in the order they ran"),
-        Column("repetition", "BIGINT", "of its case"),
+        Column("number", "BIGINT", "number of the trial in its result, in run order"),
+        Column("repetition", "BIGINT", "number of the repetition"),
         *PARAMETERS,
         Column("status", "VARCHAR", "`done` or `failed`"),
-        Column("reason", "VARCHAR", "why it failed; of an imported one what its table does not say"),
-        Column("started_s", "DOUBLE", "Unix time at which it began; to_timestamp(started_s) is its date"),
-        Column("window_s", "DOUBLE", "length of the steady window that its figures are of", _FAILED),
+        Column("reason", "VARCHAR", "why the trial failed; imported trials: what the table lacks"),
+        Column("started_s", "DOUBLE", "start in Unix time; to_timestamp(started_s) gives the date"),
+        Column("window_s", "DOUBLE", "length of the steady window that the figures cover", _FAILED),
         Column("throughput_bps", "DOUBLE", "payload received", _FAILED),
         Column("offered_bps", "DOUBLE", "payload sent", _FAILED),
-        Column("target_bps", "DOUBLE", "what a load level asked for; NULL: at no level"),
+        Column("target_bps", "DOUBLE", "target rate of the load level; NULL: no load level"),
         Column("lost_ratio", "DOUBLE", "lost ÷ (lost + received) datagrams; NULL: not UDP", _FAILED),
-        Column("packets", "BIGINT", "datagrams lost and received; NULL: not UDP", _FAILED),
+        Column("packets", "BIGINT", "datagrams lost + received; NULL: not UDP", _FAILED),
         Column("lost_packets", "BIGINT", "datagrams lost; NULL: not UDP", _FAILED),
-        Column("out_of_order_packets", "BIGINT", "datagrams that came out of order; NULL: not UDP", _FAILED),
-        Column("retransmits", "BIGINT", "TCP segments sent again; NULL: not TCP", _FAILED),
+        Column("out_of_order_packets", "BIGINT", "datagrams received out of order; NULL: not UDP", _FAILED),
+        Column("retransmits", "BIGINT", "TCP segments retransmitted; NULL: not TCP", _FAILED),
         *(
             Column(
                 f"latency_{name}_s",
                 "DOUBLE",
-                f"{name.replace('_', '.')} of messages one way; NULL: of no request/response test",
+                f"{name.replace('_', '.')} of half the round trip; NULL: no request/response test",
                 _FAILED,
             )
             for name in ("p50", "p99", "p99_9", "max")
         ),
-        Column("duplicate_packets", "BIGINT", "datagrams that came twice; NULL: not counted"),
-        Column("start_skew_s", "DOUBLE", "last minus first start of its instances", _FAILED),
+        Column("duplicate_packets", "BIGINT", "duplicate datagrams; NULL: not counted"),
+        Column("start_skew_s", "DOUBLE", "last minus first start time of the instances", _FAILED),
         *(
             Column(f"{role}_cpu_cores", "DOUBLE", f"CPU used by the {role}, Σ over its CPUs", "ends.reasons")
             for role in ENDS
         ),
         *(column for role in ENDS for column in _watts(role)),
-        Column("overhead_s", "DOUBLE", "time it took beyond its load"),
-        Column("flags_count", "BIGINT", "findings in it"),
-        Column("flags", "VARCHAR", "their codes, a blank between; the view findings has all of them"),
-        Column("imported_from", "VARCHAR", "file whose figures these are; NULL: linewatt measured them"),
+        Column("overhead_s", "DOUBLE", "wall time minus load time"),
+        Column("flags_count", "BIGINT", "number of findings"),
+        Column("flags", "VARCHAR", "codes of these findings, space-separated; details: view findings"),
+        Column("imported_from", "VARCHAR", "source file of the figures; NULL: measured by linewatt"),
     )
 
 
 def _watts(role: Role) -> Iterator[Column]:
-    for part, words in (("system", "system"), ("cpu", "CPUs")):
-        yield Column(
-            f"{role}_{part}_scope", "VARCHAR", f"which watts are those of its {words}", "ends.reasons"
-        )
-        yield Column(f"{role}_{part}_w", "DOUBLE", f"mean power of the {role}'s {words}", "ends.reasons")
+    for part, words in (("system", "system"), ("cpu", "CPU")):
+        yield Column(f"{role}_{part}_scope", "VARCHAR", f"scope of {words} power", "ends.reasons")
+        yield Column(f"{role}_{part}_w", "DOUBLE", f"mean {words} power of the {role}", "ends.reasons")
         yield Column(f"{role}_{part}_w_provenance", "VARCHAR", _PROVENANCE)
-    yield Column(f"{role}_system_w_as_read", "DOUBLE", "before a calibration corrected it; NULL: none did")
+    yield Column(f"{role}_system_w_as_read", "DOUBLE", "system power before calibration; NULL: not corrected")
 
 
 def rows_of_trials(result: Result) -> Iterator[dict[str, Any]]:
-    """A row a trial, that of ``show --csv --trials``; behind that of a group one for each of its pairs."""
+    """The rows of ``show --csv --trials``: one per trial; after that of a group, one per pair."""
     for row in trial_rows(result.trials, result.imported_from):
         yield {"result": result.id} | row
 
@@ -85,23 +83,23 @@ _PARTS = (
     ("hottest_irq", "the busiest IRQ CPU"),
     ("hottest", "the busiest CPU of the host"),
 )
-"""fields of an end that are shares of CPUs"""
+"""fields of an end that hold CPU shares"""
 _FIELDS = (
     ("cpu_cores", "CPU used, Σ over the host's CPUs of (1 − idle − iowait − steal)"),
-    ("load_cpu_cores", "what the load processes say they used themselves"),
-    ("load_window_cores", "the same by the scheduler's account of their threads"),
-    ("foreign_cores", "what others used: cpu_cores without the load's own and softirq work"),
-    ("steal_cores", "what a hypervisor took; no part of cpu_cores"),
+    ("load_cpu_cores", "CPU used by the load processes, as they report it"),
+    ("load_window_cores", "the same from the scheduler's thread accounting"),
+    ("foreign_cores", "CPU used by others: cpu_cores minus load and softirq work"),
+    ("steal_cores", "CPU taken by a hypervisor; not in cpu_cores"),
     ("base_frequency_hz", "base clock of its CPUs"),
-    ("busy_frequency_hz", "clock that its busy CPUs ran at"),
-    ("pcie_goodput_bps", "the most payload that the slot of its interface carries"),
+    ("busy_frequency_hz", "clock of its busy CPUs, weighted by use"),
+    ("pcie_goodput_bps", "maximum payload rate of the interface's PCIe slot"),
     ("package_limit_w", "power limit of a CPU package"),
 )
 _SHOWN = (*SHARES, "steal")
 
 
 def end_columns() -> tuple[Column, ...]:
-    """Those of the view ``ends``: a row a trial and end of which something is on record."""
+    """The columns of the view ``ends``: one row per trial and end with recorded data."""
     return (
         RESULT,
         Column("trial", "BIGINT", "number of the trial: trials.number"),
@@ -111,23 +109,18 @@ def end_columns() -> tuple[Column, ...]:
             if column.name in ("test", "sender", "receiver", "instances", "case_key")
         ),
         Column("role", "VARCHAR", "`sender` or `receiver`"),
-        Column("host", "VARCHAR", "its name"),
+        Column("host", "VARCHAR", "host name"),
         *(Column(name, "DOUBLE", words, f"reasons: {name}") for name, words in _FIELDS),
         *(share_column for name, words in _PARTS for share_column in _share_columns(name, words)),
-        Column(
-            "system_scope",
-            "VARCHAR",
-            "which watts are the system's, `psu-out`, `system` …",
-            "reasons: system_w",
-        ),
-        Column("system_w", "DOUBLE", "mean power over the window", "reasons: system_w"),
-        Column("system_w_uncertainty", "DOUBLE", "bound of its error, ±; NULL: not known"),
+        Column("system_scope", "VARCHAR", "scope of system_w: `psu-out`, `system` …", "reasons: system_w"),
+        Column("system_w", "DOUBLE", "mean system power over the window", "reasons: system_w"),
+        Column("system_w_uncertainty", "DOUBLE", "error bound, ±; NULL: unknown"),
         Column("system_w_provenance", "VARCHAR", _PROVENANCE),
-        Column("idle_w", "DOUBLE", "of the same channels in its idle windows; NULL: not measured"),
-        Column("above_idle_w", "DOUBLE", "system_w − idle_w; NULL also where idle windows differ too much"),
-        Column("above_idle_w_uncertainty", "DOUBLE", "bound of its error, ±"),
-        Column("cpu_scope", "VARCHAR", "which watts are the CPUs'", "reasons: cpu_w"),
-        Column("cpu_w", "DOUBLE", "mean power of the CPUs", "reasons: cpu_w"),
+        Column("idle_w", "DOUBLE", "idle power of the same channels; NULL: not measured"),
+        Column("above_idle_w", "DOUBLE", "system_w − idle_w; also NULL if idle windows differ too much"),
+        Column("above_idle_w_uncertainty", "DOUBLE", "error bound, ±"),
+        Column("cpu_scope", "VARCHAR", "scope of cpu_w", "reasons: cpu_w"),
+        Column("cpu_w", "DOUBLE", "mean CPU power", "reasons: cpu_w"),
         Column("cpu_w_provenance", "VARCHAR", _PROVENANCE),
         Column("reasons", "VARCHAR", "JSON object: why values, counters and sources are missing"),
     )
@@ -135,11 +128,9 @@ def end_columns() -> tuple[Column, ...]:
 
 def _share_columns(name: str, words: str) -> Iterator[Column]:
     stem = name if name.endswith("cpu") else f"{name}_cpu"
-    yield Column(f"{stem}s", "VARCHAR", f"numbers of {words}, a blank between", f"reasons: {name}")
+    yield Column(f"{stem}s", "VARCHAR", f"numbers of {words}, space-separated", f"reasons: {name}")
     for share in _SHOWN:
-        yield Column(
-            f"{stem}_{share}_ratio", "DOUBLE", f"{share} of {words}, mean per CPU", f"reasons: {name}"
-        )
+        yield Column(f"{stem}_{share}_ratio", "DOUBLE", f"mean {share} share of {words}", f"reasons: {name}")
 
 
 def rows_of_ends(result: Result) -> Iterator[dict[str, Any]]:
@@ -182,7 +173,7 @@ def _shares(name: str, shares: CpuShares | None) -> Mapping[str, Any]:
 
 
 def _power(end: EndResult, reasons: dict[str, str]) -> Mapping[str, Any]:
-    """Both totals; why there is none goes into ``reasons``."""
+    """System and CPU power; the reason for a missing total goes into ``reasons``."""
     row: dict[str, Any] = {}
     system, cpu = power_of_system(end.power), power_of_cpus(end.power)
     if isinstance(system, Total):

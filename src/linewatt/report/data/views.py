@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The views of ``linewatt sql``, each declared once: columns, and how a stored result is made into its rows.
+"""The views of ``linewatt sql``, each declared once: its columns, and how a stored result becomes rows.
 
-What was made is kept as ``list`` and ``compare`` keep theirs (:mod:`linewatt.store.cache`). ``samples``
-alone is read where it lies, when a query asks for it.
+Rows are cached, as those of ``list`` and ``compare`` are (:mod:`linewatt.store.cache`). Only ``samples`` is
+not cached: a query that asks for it reads the files.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Rows = list[list[Cell]]
 
 
 class Source:
-    """A stored result, read and digested once for all views that are made of it, and not before one is."""
+    """A stored result, read and digested once for all views, when the first view needs it."""
 
     def __init__(self, path: Path, read: Callable[[Path], Result] = load_result) -> None:
         self.path = path
@@ -49,9 +49,9 @@ class Source:
 
 @dataclass(frozen=True)
 class View:
-    """``make`` gives the rows of a result by column; without it the view is read where it lies.
+    """``make`` returns the rows of a result, by column. Without it, a query reads the files directly.
 
-    ``of_soaks``: soaks have rows in it, too; of published tables only ``results`` has one.
+    ``of_soaks``: soaks have rows in the view, too. Published tables have a row in ``results`` only.
     """
 
     name: str
@@ -71,7 +71,7 @@ class View:
         return [cells(row, self.columns, str(source.path)) for row in self.make(source)]
 
     def kept(self, source: Source) -> Rows:
-        """The same, made once and kept for the next time. Raises StoreError."""
+        """The same, cached. Raises StoreError."""
         values_of_json = list[list[Any]]  # a union takes much longer
         return cached_of_result(source.path, f"sql-{self.name}", values_of_json, lambda: self.rows(source))
 
@@ -87,19 +87,19 @@ def _sample_columns() -> tuple[Column, ...]:
     return (
         RESULT,
         Column("trial", "BIGINT", "number of the trial: trials.number"),
-        Column("host", "VARCHAR", "where it was read"),
-        Column("source", "VARCHAR", "sensor, load or source of power"),
-        Column("channel", "VARCHAR", "what it is of"),
-        Column("unit", "VARCHAR", "of value: `W`, `Hz`, `ratio`, `bit/s`, `count` …"),
+        Column("host", "VARCHAR", "host of the reading"),
+        Column("source", "VARCHAR", "sensor, load or power source"),
+        Column("channel", "VARCHAR", "name of the quantity"),
+        Column("unit", "VARCHAR", "unit of value: `W`, `Hz`, `ratio`, `bit/s`, `count` …"),
         Column("kind", "VARCHAR", "`gauge`, `mean` over span_s, or `counter` (a running total)"),
-        Column("scope", "VARCHAR", "what it covers, `cpu:3`, `psu-out:PSU1` …"),
+        Column("scope", "VARCHAR", "part that it covers: `cpu:3`, `psu-out:PSU1` …"),
         Column("provenance", "VARCHAR", "`measured`, `datasheet`, `estimate`, `simulated`"),
-        Column("time_s", "DOUBLE", "Unix time of the reading on the controller's time line"),
-        Column("span_s", "DOUBLE", "time before it that it is of"),
+        Column("time_s", "DOUBLE", "Unix time of the reading on the controller's clock"),
+        Column("span_s", "DOUBLE", "period before time_s that the reading covers"),
         Column(
             "value",
             "DOUBLE",
-            "the reading, in unit, as it was read: no calibration corrects it here",
+            "the reading, in unit, without any calibration correction",
             "reason",
         ),
         Column("reason", "VARCHAR", "why the reading is missing"),
@@ -109,39 +109,39 @@ def _sample_columns() -> tuple[Column, ...]:
 _EVERY = (
     View(
         "results",
-        "A row a result: campaigns, soaks, and published tables.",
+        "One row per result: campaigns, soaks, and published tables.",
         result_columns,
         lambda source: [row_of_result(source.result, source.digest)],
         of_soaks=True,
     ),
     View(
         "cases",
-        "A row a case, means over its trials: the columns of `show --csv`. Steps of a searched rate are no "
-        "cases; `trials` has them.",
+        "One row per case, means over its trials: the columns of `show --csv`. Steps of a rate search are "
+        "only in `trials`.",
         case_columns,
         lambda source: rows_of_cases(source.digest),
     ),
     View(
         "trials",
-        "A row a trial: the columns of `show --csv --trials`. Behind that of a group stands one for each "
-        "of its pairs.",
+        "One row per trial: the columns of `show --csv --trials`. After the row of a group follows one row "
+        "per pair.",
         trial_columns,
         lambda source: rows_of_trials(source.result),
     ),
     View(
         "ends",
-        "A row a trial and end of which something is on record; of a failed trial there is mostly none.",
+        "One row per trial and end with recorded data. Most failed trials have none.",
         end_columns,
         lambda source: rows_of_ends(source.result),
     ),
     View(
         "samples",
-        "A row a reading of a trial. Files are read only of the results and trials that a query asks for.",
+        "One row per reading of a trial. A query opens only files of the results and trials it filters for.",
         _sample_columns,
     ),
     View(
         "findings",
-        "A row a finding, piece of evidence, and trial that has it: count(DISTINCT finding) counts findings.",
+        "One row per finding, piece of evidence and trial. In a result, count(DISTINCT finding) counts them.",
         finding_columns,
         _findings,
         of_soaks=True,
