@@ -22,10 +22,10 @@ _HEAD = """\
 # Gallery: published figures, and what linewatt makes of the same tables
 
 Written by `make gallery` from the tables in [published/](published/README.md); a test fails when the two
-differ. The pictures are those of `linewatt report`. *Met*: derived from the raw columns it is what is
-printed, but for less than one of the last printed digit; where decimals were cut, digit for digit; of what
-was read off a chart, within 12 %. *As printed*: a raw figure, shown as it is. What is not met or cannot be
-is said with the reason.
+differ. The pictures come from `linewatt report`. *Met*: the value derived from the raw columns differs from
+the printed value by less than one of its last digit; for truncated decimals all digits agree; for values
+read from a chart the difference is at most 12 %. *As printed*: a raw figure, shown unchanged. *Not met* and
+*cannot be* are given with the reason.
 """
 _MISPRINTS = """\
 ## Misprints of the sources

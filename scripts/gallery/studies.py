@@ -104,8 +104,8 @@ def scaling(root: Path) -> Study:
         *_series_lines(found),
     )
     words = (
-        "One 32-core x64 server, one 100 GbE card, 1 to 16 iperf3 instances. Which number each of its "
-        "Figures 1–6 has is on record here of Figure 2 only; all are drawn of this table and the components."
+        "One 32-core x64 server, one 100 GbE card, 1 to 16 iperf3 instances. This table and the components "
+        "reproduce all of its Figures 1–6; of their numbers only that of Figure 2 is known here."
     )
     return Study("000: a server with 1 to 16 instances", "x64_scaling", words, lines, found.figures)
 
@@ -180,8 +180,8 @@ def matrix(root: Path) -> Study:
         *(_pairs(found, cells, test, title) for test, title in _TESTS.items()),
     )
     words = (
-        "Every ordered pair of an 80-core Arm server and two Xeons. The study has 36 blocks, one an end of "
-        f"each pair and test; {len(cells)} of them are on record here. Its costs are cut, not rounded."
+        "Every ordered pair of an 80-core Arm server and two Xeons. The study has 36 blocks, one for each "
+        f"end of each pair and test; {len(cells)} are available here. Its costs are truncated, not rounded."
     )
     return Study("001: a matrix of three hosts", "arm_vs_intel", words, lines, found.figures)
 
@@ -212,8 +212,8 @@ def vxlan(root: Path) -> Study:
     lines += [absent(what, why) for what, why in _NOT_IN_VXLAN]
     words = (
         "Two hosts through a VXLAN tunnel, kernel 6.9.0-rc4 (ELN), both ways: mean and SD over 10 runs. The "
-        "runs are not published, so that nothing is tested and no trial is made up. Of the eighteen bar "
-        "charts these are the ones whose figures are on record here; both directions share a chart."
+        "runs are not published, so there are no tests and no trials. The study has eighteen bar charts; "
+        "these are the ones whose figures are available here. Both directions share a chart."
     )
     return Study("003: VXLAN, mean ± SD", "vxlan_eln", words, tuple(lines), found.figures)
 
@@ -246,10 +246,10 @@ _NOT_IN_VXLAN = (
     ("The bare network's charts", "the table has the tunnel only"),
     (
         "RHEL 9.4 beside ELN",
-        "the table has one kernel; a second one would stand beside it in each chart and in `compare`",
+        "the table has one kernel; a second one would appear next to it in each chart and in `compare`",
     ),
     ("Throughput generated beside received", "the table has one throughput a row"),
-    ("What limits each case", "limits are judged of trials; a mean with its SD is none"),
+    ("What limits each case", "limits need trials; the table has only means and SDs"),
 )
 
 

@@ -13,26 +13,26 @@ PAGE = Path(__file__).parents[2] / "docs" / "faults.md"
 HEADER = """# Faults
 
 Written by `make faults`; do not edit it. Each moment is a short campaign on two lab hosts (network
-namespaces, real sshd, iperf3 and mpstat) that changes a sysctl and the MTU for all of it and an offload
-as factors, and one fault at a random time between its start and its end. Then `linewatt restore` and
-`linewatt resume`. What the hosts show (addresses, routes, queueing, offloads, rings, sysctls, steering) is
-read before and after by `ip`, `tc`, `ethtool` and `sysctl` alone, by code that shares nothing with
-linewatt. A run that ends before its first trial leaves no result to resume: it has no trials done.
+namespaces, real sshd, iperf3 and mpstat). The campaign changes a sysctl and the MTU throughout and an
+offload as a factor. One fault occurs at a random time between its start and its end. Then `linewatt
+restore` and `linewatt resume` run. Before and after, independent code reads the host state (addresses,
+routes, queueing, offloads, rings, sysctls, steering) with `ip`, `tc`, `ethtool` and `sysctl`. A run that
+ends before its first trial leaves no result to resume and counts no trials as done.
 
-`tests/vm/test_killed.py` is of [virtual machines](lab.md#virtual-machines) with real drivers, TuneD and
-irqbalance: it kills a controller in a phase of an experiment, or a `restore` of it on its way.
+`tests/vm/test_killed.py` does this on [virtual machines](lab.md#virtual-machines) with real drivers, TuneD
+and irqbalance: it kills a controller in a phase of an experiment, or a running `restore`.
 
-The numbers below `hosts changed` and behind it are moments in which that was seen:
+The columns from `hosts changed` on count the moments with this problem:
 
-- **hosts changed**: something was not as before, after `restore` or after `resume`; or `restore` did not
-  end with 0.
-- **processes left**: something ran on a host 2 s after its controller had ended.
-- **trials lost**: what was said to be stored was not there, or was another after `resume`, or some were
-  missing then.
-- **trials doubled**: two with one number.
-- **falsely done**: done, and its server got nothing, its raw output is cut, or its link was down in its
-  window.
-- **tracebacks**, **hung**: of any command; one hangs that does not end in four minutes.
+- **hosts changed**: host state differed after `restore` or after `resume`, or `restore` did not exit with
+  0.
+- **processes left**: a process still ran on a host 2 s after its controller had ended.
+- **trials lost**: a trial reported as stored was missing, or changed after `resume`; or trials were missing
+  after `resume`.
+- **trials doubled**: two trials had the same number.
+- **falsely done**: a trial counted as done although its server received nothing, its raw output is cut, or
+  its link was down in its window.
+- **tracebacks**, **hung**: of any command. A command hangs if it does not end within four minutes.
 
 """
 

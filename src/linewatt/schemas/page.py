@@ -15,8 +15,8 @@ _HEAD = """\
 
 Written by `make schemas` from the declarations in the code; a test fails when the two differ.
 
-`linewatt schema WHAT` prints the JSON Schema (draft 2020-12) of a document, `linewatt schema --list` what there is.
-Each file below is what this version prints. Tests hold that what linewatt writes is valid.
+`linewatt schema WHAT` prints the JSON Schema (draft 2020-12) of a document. `linewatt schema --list` prints all names.
+The files below are the output of this version. Tests check that linewatt's documents are valid.
 
 ```sh
 linewatt schema show >show.schema.json
@@ -31,29 +31,29 @@ check-jsonschema --schemafile show.schema.json result.json
 _VERSIONS = """
 ## Versions
 
-Each document has its `schema_version`, and each schema an `$id` that ends with it: `urn:linewatt:schema:show:1`.
+Each document has a `schema_version`. The `$id` of its schema ends with the same number: `urn:linewatt:schema:show:1`.
 
-- It **counts up** when a key is removed or renamed, has another type or unit, or means another thing.
-- It **stays** when a key, a metric, a kind of event or a word of a list is added. A program should leave alone what it
-  does not know.
-- A schema is strict, so that nothing goes undeclared: it is of *this* linewatt, and a document of a newer one may have
-  keys that it refuses. Take the schema from the linewatt that wrote the document.
-- Files of results are read by every later linewatt with the same number. What has come since the first is not required
-  in the schema of `trial.json`. Documents beside the trials may have further keys.
+- The number **increases** when a key is removed or renamed, or when its type, unit or meaning changes.
+- The number **stays the same** when a key, a metric, an event type or a list value is added. Programs should ignore
+  unknown keys.
+- A schema is strict and matches only *this* version of linewatt. A document of a newer version may have keys that the
+  schema refuses. Take the schema from the linewatt version that wrote the document.
+- Every later linewatt with the same number can read the files of a result. Keys added after the first version are
+  optional in the schema of `trial.json`. Documents beside the trials may have additional keys.
 
 ## How to read them
 
-- Names end with the unit of their value; the schema has it as `x-unit` as well. SI, but where the name says otherwise
-  (`receiver_system_mbps_per_w`). A mean has `_mean`, `_sd` and `_n` behind its name.
-- `null` is a figure that is missing. Why is in `reasons`, by the name of the figure, or in a `reason` beside it.
-- Each metric of a case that is declared (`analysis/metrics/`) is in the schema of `show` by itself.
+- Names end with the unit of their value; the schema repeats it as `x-unit`. Units are SI unless the name says otherwise
+  (`receiver_system_mbps_per_w`). The name of a mean is followed by `_mean`, its SD by `_sd`, the number of trials by `_n`.
+- `null` means a missing figure. The reason is in `reasons` under the name of the figure, or in the `reason` next to it.
+- Every declared metric of a case (`analysis/metrics/`) is automatically in the schema of `show`.
 """
 _SAMPLES = """
 ## Columns of samples
 
-`trials/<n>/samples.parquet` has a row a reading. A file says by itself of what it is: the keys `linewatt.result`,
-`linewatt.trial` and `linewatt.schema_version` of its metadata. `soak/part-*/chunk-*.parquet` is the same without the
-trial. Files that were written before the trial was in them are read with it as NULL:
+`trials/<n>/samples.parquet` has one row per reading. The metadata of each file says what it belongs to:
+`linewatt.result`, `linewatt.trial` and `linewatt.schema_version`. `soak/part-*/chunk-*.parquet` has the same columns
+without the trial. In older files the column `trial` is missing; this query reads it as NULL:
 
 ```sh
 duckdb -c "SELECT trial, host, scope, avg(value) FROM read_parquet('results/ID/trials/*/samples.parquet', union_by_name=true) \\
