@@ -30,7 +30,7 @@ from linewatt.foreign import one_line
 app = typer.Typer(
     name="linewatt",
     cls=Group,
-    help="How fast a server moves network traffic, what it costs in CPU at both ends, and how sure that is.",
+    help="Measure network throughput of servers, its cost in CPU and watts, and how sure the figures are.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

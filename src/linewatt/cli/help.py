@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How ``--help`` looks: commands by what they are for, no description cut, one word for each value; and what
-all commands have in common."""
+"""Format of ``--help``: commands grouped by purpose, descriptions in full, one metavar per value."""
 
 from __future__ import annotations
 
@@ -15,25 +14,25 @@ from linewatt.cli.output import say
 GROUPS: dict[str, dict[str, str]] = {
     "Measure": {
         "plan": "Print what a campaign would do; touches no host.",
-        "check": "Say whether hosts are ready, and what would spoil a result.",
+        "check": "Check hosts for anything that would spoil a result.",
         "run": "Run a campaign: each trial is stored before the next begins.",
         "resume": "Continue an interrupted campaign or soak.",
-        "restore": "Undo on every host what a killed campaign left changed.",
+        "restore": "Undo changes that a killed campaign left on hosts.",
     },
     "Read": {
-        "list": "List stored results, one per line with its answer.",
-        "show": "Show a result: how fast, limited by what, at what cost, how sure.",
-        "report": "Write a report: one file that needs no network.",
+        "list": "List stored results with their main figures.",
+        "show": "Show a result: throughput, limits, CPU, watts, and confidence.",
+        "report": "Write a report as one file that works offline.",
         "verify": "Check a stored result against its checksums.",
-        "rederive": "Make a result again from its raw files by today's method.",
-        "export": "Write a result as files that other programs or machines read.",
-        "sql": "Ask stored results in SQL.",
+        "rederive": "Recompute a result from raw files by the current method.",
+        "export": "Export a result for other programs or another machine.",
+        "sql": "Query results with SQL.",
     },
-    "Compare": {"compare": "Compare two results, two hosts, or levels of one, with verdicts."},
+    "Compare": {"compare": "Compare two results, two hosts, or levels within a result."},
     "Tools": {
-        "place": "Say on which CPUs load and interrupts should run, and why.",
-        "schema": "Print JSON Schema: of campaign files, of what programs read.",
-        "features": "List installed features, linewatt's and other packages'.",
+        "place": "Recommend CPUs for load and interrupts, with reasons.",
+        "schema": "Print the JSON Schema of campaign files or JSON output.",
+        "features": "List installed features of linewatt and other packages.",
     },
 }
 """what commands are for → those of the core, in the order of the help, with the first paragraph of each

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m linewatt.cli.manual``: the man page and shell completions, made of the program itself."""
+"""``python -m linewatt.cli.manual``: write the man page and shell completions."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ PLACES = {
 }
 PAGE = "share/man/man1/linewatt.1"
 STATUS = {
-    "0": "done",
-    "1": "failed, or trials failed or are still to be run, or a host could not be put back",
-    "2": "wrong use or an invalid file, before any host is touched",
-    "3": "compare, history: a change for the worse; rehearse: something was not taken as asked",
+    "0": "success",
+    "1": "error; failed check; failed or missing trials; a host not restored",
+    "2": "wrong use or an invalid file; no host was touched",
+    "3": "compare, history: a regression; rehearse: a change or load did not work as requested",
     "4": "compare, history, calibrate: not enough evidence",
     "130": "interrupted",
 }
 ENVIRONMENT = {
-    "LINEWATT_RESULTS": "directory of results in place of ./results",
-    "LINEWATT_STATE": "directory of undo journals in place of ~/.local/state/linewatt",
-    "LINEWATT_CHROMIUM": "the Chromium that report --format pdf runs, in place of one on PATH",
-    "XDG_CACHE_HOME": "where linewatt-results keeps what lists and comparisons need, in place of ~/.cache",
-    "NO_COLOR": "set to anything: no colour",
+    "LINEWATT_RESULTS": "directory of results; default ./results",
+    "LINEWATT_STATE": "directory of undo journals; default ~/.local/state/linewatt",
+    "LINEWATT_CHROMIUM": "Chromium for report --format pdf; default: from PATH",
+    "XDG_CACHE_HOME": "parent of linewatt-results, the cache of list and compare; default ~/.cache",
+    "NO_COLOR": "any value: no colour",
 }
 
 

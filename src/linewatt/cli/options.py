@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options and arguments that commands share: the same name, placeholder and words everywhere."""
+"""Options and arguments that several commands share: same name, metavar and help text."""
 
 from __future__ import annotations
 
@@ -64,17 +64,15 @@ Read = Annotated[
 Wanted = Annotated[
     str,
     typer.Argument(
-        metavar="ID", help="Id of a result, its beginning, 'last', or baseline:NAME.", autocompletion=_ids
+        metavar="ID", help="Id of a result or its prefix, 'last', or baseline:NAME.", autocompletion=_ids
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document, units in key names.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, with units in key names.")]
 
-JSON_EVENTS = typer.Option(False, "--json", help="One JSON event per line on stdout.")
+JSON_EVENTS = typer.Option(False, "--json", help="Print one JSON event per line.")
 ALLOW_OPTION = typer.Option(
     False,
     "--allow-commands",
-    help="Run programs that an inventory or a stored campaign names (sources of power, hooks).",
+    help="Allow programs from an inventory or stored campaign (sources of power, hooks).",
 )
-WAIT_OPTION = typer.Option(
-    False, "--wait", help="Wait for other controllers that work on the hosts, until Ctrl-C."
-)
+WAIT_OPTION = typer.Option(False, "--wait", help="Wait until other controllers release the hosts, or Ctrl-C.")

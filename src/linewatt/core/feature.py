@@ -503,7 +503,7 @@ def _third_party_features() -> Iterator[InstalledFeature]:
     for item in third_party_objects(ENTRY_POINTS):
         if not isinstance(item.value, Feature):
             raise InvalidInput(
-                f"feature {item.name!r}: {item.path} is no linewatt.core.feature.Feature; "
+                f"feature {item.name!r}: {item.path} is not a linewatt.core.feature.Feature; "
                 "mend or uninstall its package"
             )
         yield InstalledFeature(item.value, item.distribution, item.version)

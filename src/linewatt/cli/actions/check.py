@@ -40,7 +40,7 @@ LEGEND = ". ok   ! warning   X would spoil a result   ? not known"
 def check_hosts(
     *, file: Path, hosts: Path | None, results: Path, fix: bool, allow_commands: bool, as_json: bool
 ) -> None:
-    """Say whether hosts are ready, and what would spoil a result."""
+    """Check hosts for anything that would spoil a result."""
     campaign = resolve_campaign(load_campaign(file, hosts, will_connect=True), results)
     checks, applied = asyncio.run(_checked(campaign, results, fix, allow_commands))
     if as_json:

@@ -42,7 +42,7 @@ def export_result(  # noqa: PLR0913  one parameter an option
     results: Path,
     as_json: bool,
 ) -> None:
-    """Write a result as files that other programs or machines read."""
+    """Export a result for other programs or another machine."""
     form = _chosen(form, bundle=bundle)
     if trials and form not in _WITH_TRIALS:
         raise InvalidInput(f"--trials: goes with --format {', '.join(_WITH_TRIALS)}")

@@ -12,7 +12,7 @@ from linewatt.store import Damaged, read_each
 
 
 def print_results(*, results: Path, as_json: bool) -> None:
-    """List stored results, one per line with its answer."""
+    """List stored results with their main figures."""
     with how_far("reading results") as tell:
         listed_results, unread = read_each(results_near(results), listing.kept, tell)
     rows: list[listing.Listed | Damaged] = [*listed_results, *unread]

@@ -34,7 +34,7 @@ def print_placement(  # noqa: PLR0913  one parameter an option
     isolated: str | None,
     as_json: bool,
 ) -> None:
-    """Say on which CPUs load and interrupts should run, and why."""
+    """Recommend CPUs for load and interrupts, with reasons."""
     if (nic is None) == (numa_node is None):
         raise InvalidInput("name either the network device (--nic) or its NUMA node (--numa-node)")
     wish = Wish(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def rederive_result(*, result_id: str, results: Path, write: bool, trials: bool, as_json: bool) -> None:
-    """Make a result again from its raw files by today's method."""
+    """Recompute a result from raw files by the current method."""
     original = find_result(results, result_id)
     with reading_results(original):
         rederived = rederive(load_result(original))

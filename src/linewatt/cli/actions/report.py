@@ -16,7 +16,7 @@ from linewatt.store import Result, find_result, load_result, reading_results
 
 
 def write_report(*, result_id: str, output: Path | None, results: Path, as_json: bool, form: str) -> None:
-    """Write a report: one file that needs no network."""
+    """Write a report as one file that works offline."""
     if form not in formats():
         raise InvalidInput(f"--format {form}: not a format; choose {', '.join(formats())}")
     path = find_result(results_near(results), result_id)

@@ -14,7 +14,7 @@ from linewatt.hosts.journal import state_dir
 
 
 def restore_hosts(*, force: bool, forget: str | None, wait: bool, as_json: bool) -> None:
-    """Undo on every host what a killed campaign left changed."""
+    """Undo changes that a killed campaign left on hosts."""
     if forget is not None:
         say(f"{forget}: dropped its journal with {forget_journal(state_dir(), forget)} changes")
         return

@@ -28,7 +28,7 @@ def show_result(  # noqa: PLR0913  one parameter an option
     at: list[str] | None,
     feature_option: FeatureOption | None,
 ) -> None:
-    """Show a result: how fast, limited by what, at what cost, how sure."""
+    """Show a result: throughput, limits, CPU, watts, and confidence."""
     if as_json and as_csv:
         raise InvalidInput("--json and --csv: choose one")
     if as_md and (as_json or as_csv or trials or effects or detail):

@@ -23,7 +23,7 @@ _MOST_CHARACTERS = 1 << 20
 def ask_results(
     *, query: str, results: Path, as_json: bool, as_csv: bool, limit: int, timeout: float
 ) -> None:
-    """Ask stored results in SQL."""
+    """Query results with SQL."""
     if as_json and as_csv:
         raise InvalidInput("--json and --csv: choose one")
 

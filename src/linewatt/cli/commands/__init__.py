@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands, a module each."""
+"""The commands, one module each."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt check``: whether the hosts of a campaign are ready, host by host, and what to do where not."""
+"""``linewatt check``: whether the hosts of a campaign are ready, and what to do if not."""
 
 from __future__ import annotations
 
@@ -13,17 +13,15 @@ def check_command(
     file: File,
     hosts: Hosts = None,
     results: Results = RESULTS_FOLDER,
-    fix: bool = typer.Option(
-        False, "--fix", help="Make the changes that are safe; linewatt restore takes them back."
-    ),
+    fix: bool = typer.Option(False, "--fix", help="Make the safe changes; linewatt restore undoes them."),
     allow_commands: bool = typer.Option(
-        False, "--allow-commands", help="Also run programs that sources of power name, to read them once."
+        False, "--allow-commands", help="Also run programs of driver: command, to read watts once."
     ),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:
-    """Say whether hosts are ready, and what would spoil a result.
+    """Check hosts for anything that would spoil a result.
 
-    Exit 1 if something would. Nothing is changed without --fix. docs/check.md says what each check looks at.
+    Exit 1 if a check or fix fails. Without --fix, nothing is changed. docs/check.md lists all checks.
     """
     from linewatt.cli.actions.check import check_hosts
 

@@ -16,9 +16,8 @@ _Wanted = Annotated[
     list[str],
     typer.Argument(
         metavar="ID [ID]",
-        help="Ids of results, their beginnings, 'last', baseline:NAME, or directories; of soaks several "
-        "per side: A1,A2,A3; "
-        "two hosts of one result: ID:HOST ID:HOST.",
+        help="Ids of results, id prefixes, 'last', baseline:NAME, or directories. Several soaks per side: "
+        "A1,A2,A3. Two hosts of one result: ID:HOST ID:HOST.",
     ),
 ]
 _By = Annotated[
@@ -26,26 +25,25 @@ _By = Annotated[
     typer.Option(
         "--by",
         metavar="WHAT",
-        help="What differs: network, kernel, host, test, instances, direction, family, … or a factor. "
-        "With one result, its levels are compared.",
+        help="Property that differs: network, kernel, host, test, instances, direction, family, … or a "
+        "factor. One result: compare its levels.",
     ),
 ]
 _Base = Annotated[
     str | None,
-    typer.Option("--base", metavar="LEVEL", help="With one result: the level that others are compared with."),
+    typer.Option("--base", metavar="LEVEL", help="With one result: level to compare the others with."),
 ]
 _Factor = Annotated[
     str | None,
-    typer.Option("--factor", metavar="RATIO", help="Ignore smaller changes, such as 3%; default 1 %."),
+    typer.Option("--factor", metavar="RATIO", help="Ignore changes below this, e.g. 3%; default 1 %."),
 ]
 _FailOn = Annotated[
     list[str] | None,
     typer.Option(
         "--fail-on",
         metavar="WHAT",
-        help="Exit 3 on: slower, less-efficient, more-loss, less-per-watt, more-latency, any, "
-        "nothing; repeatable. "
-        "Default: slower for two results, nothing for one.",
+        help="Exit 3 on: slower, less-efficient, more-loss, less-per-watt, more-latency, any, nothing; "
+        "repeatable. Default: slower for two results, nothing for one.",
     ),
 ]
 _Metric = Annotated[
@@ -59,25 +57,21 @@ _Allow = Annotated[
     typer.Option(
         "--allow",
         metavar="WHAT",
-        help="Compare although it differs: window, offloads, payload, accounting, and the "
-        "load's own LOAD-threads, LOAD-options; of soaks also job, server, network; repeatable.",
+        help="Compare although this differs: window, offloads, payload, accounting, LOAD-threads, "
+        "LOAD-options (LOAD: the name of the load); soaks: also job, server, network; repeatable.",
     ),
 ]
 _Output = Annotated[
     Path | None,
-    typer.Option(
-        "--output", "-o", metavar="FILE", help="Also write an HTML page with charts; needs no network."
-    ),
+    typer.Option("--output", "-o", metavar="FILE", help="Also write an offline HTML page with charts."),
 ]
-_Full = Annotated[
-    bool, typer.Option("--full", help="Every verdict and note, not only the tally and the largest changes.")
-]
+_Full = Annotated[bool, typer.Option("--full", help="Print every verdict and note, not only a summary.")]
 _Format = Annotated[
     str | None,
     typer.Option(
         "--format",
         metavar="WHAT",
-        help="junit: a test a verdict, for CI; md: a summary for a pull request, with --full every table.",
+        help="junit: one test per verdict, for CI; md: summary for pull requests, all tables with --full.",
     ),
 ]
 _Csv = Annotated[bool, typer.Option("--csv", help="One CSV row per case and metric.")]
@@ -100,12 +94,12 @@ def compare(  # noqa: PLR0913 - one parameter an option
     form: _Format = None,
     feature_option: FeatureOption | None = None,
 ) -> None:
-    """Compare two results, two hosts, or levels of one, with verdicts.
+    """Compare two results, two hosts, or levels within a result.
 
-    A soak is one run of its case, so one against one has no verdict: name at least two per side.
+    Each soak counts as one run, so verdicts need several soaks per side: give at least four.
 
-    Exit codes: 0 nothing that --fail-on names; 3 a change for the worse; 4 no such change, but not every
-    verdict that it asks for could be given; 2 wrong use.
+    Exit codes: 0 no change that --fail-on names; 3 at least one such change; 4 none, but a verdict for
+    --fail-on is missing; 2 wrong use.
     """
     from linewatt.cli.actions.compare import compare_results
 

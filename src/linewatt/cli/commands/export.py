@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt export``: a result as files that other programs and other machines read."""
+"""``linewatt export``: a result as files for other programs and machines."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ def export(  # noqa: PLR0913  one parameter an option
         typer.Option(
             "--format",
             metavar="WHAT",
-            help="csv, json: as show prints them; parquet: the same, typed; openmetrics: for Prometheus; "
-            "iperf3: JSON of each trial as its client writes it; bundle: all of the result.",
+            help="csv, json: as show prints them; parquet: typed columns; openmetrics: for Prometheus; "
+            "iperf3: JSON per trial, as iperf3 clients write it; bundle: the whole result.",
         ),
     ] = None,
     bundle: Annotated[
         bool,
-        typer.Option("--bundle", help="--format bundle: every file, raw output too, with checksums."),
+        typer.Option("--bundle", help="Same as --format bundle: all files, with raw output."),
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Where to write it; default ID.csv, .json …"),
+        typer.Option("--output", "-o", metavar="FILE", help="Output path; default ID.csv, .json …"),
     ] = None,
     trials: Annotated[
-        bool, typer.Option("--trials", help="csv, parquet: a row a trial, not a case; json: trials, too.")
+        bool, typer.Option("--trials", help="csv, parquet: one row per trial; json: include trials.")
     ] = False,
     trial: Annotated[
         int | None,
-        typer.Option("--trial", metavar="N", min=0, help="iperf3: this trial alone, as one file."),
+        typer.Option("--trial", metavar="N", min=0, help="iperf3: only this trial, in one file."),
     ] = None,
     results: Results = Path("results"),
     as_json: Json = False,
 ) -> None:
-    """Write a result as files that other programs or machines read.
+    """Export a result for other programs or another machine.
 
-    A bundle is a tar archive in zstd, with a checksum of each file; 'linewatt import' reads it and finds
-    whatever is damaged. iperf3 writes a folder with a file a trial. Files are there whole or not at all.
+    A bundle is a tar.zst archive with a checksum for each file; 'linewatt import' reads and verifies it.
+    iperf3 writes a folder with one file per trial. Output is written atomically.
     """
     from linewatt.cli.actions.export import export_result
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt features``: what is installed beside the core."""
+"""``linewatt features``: list installed features."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from linewatt.core.feature import InstalledFeature, installed_features
 
 
 def list_features(as_json: Json = False) -> None:
-    """List installed features, linewatt's and other packages'.
+    """List installed features of linewatt and other packages.
 
-    Each with its version and the commands that it adds.
+    Prints the package, version and commands of each.
     """
     installed = installed_features()
     if as_json:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt list``: stored results, a line each."""
+"""``linewatt list``: stored results, one per line."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from linewatt.cli.options import Json, Read
 
 
 def list_results(results: Read = Path("results"), as_json: Json = False) -> None:
-    """List stored results, one per line with its answer.
+    """List stored results with their main figures.
 
-    Best throughput, Mbps/W, findings, trials; of a damaged result what is wrong. A narrow terminal gets
-    fewer columns.
+    Columns: best throughput, Mbps/W, findings, trials; fewer on a narrow terminal. For a damaged result,
+    the reason.
     """
     from linewatt.cli.actions.list import print_results
 

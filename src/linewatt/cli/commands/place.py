@@ -8,32 +8,30 @@ import typer
 
 def place_command(  # noqa: PLR0913  a question has this many sides
     topology: str = typer.Argument(
-        ..., metavar="FILE", help="What lstopo --of xml wrote on the machine; - reads stdin."
+        ..., metavar="FILE", help="Output of lstopo --of xml on the machine; - reads stdin."
     ),
-    processes: int = typer.Option(
-        ..., "--processes", metavar="N", help="How many load processes run at once."
-    ),
+    processes: int = typer.Option(..., "--processes", metavar="N", help="Number of parallel load processes."),
     nic: str | None = typer.Option(
         None, "--nic", metavar="NAME", help="The network device that carries the load."
     ),
     numa_node: int | None = typer.Option(
-        None, "--numa-node", metavar="N", help="Its NUMA node in place of its name, as for a virtual device."
+        None, "--numa-node", metavar="N", help="NUMA node instead of --nic, e.g. for a virtual device."
     ),
     policy: str = typer.Option("auto", "--policy", metavar="WHAT", help="auto, none, neighbour or remote."),
-    smt: bool = typer.Option(False, "--smt", help="Use every hardware thread, not one a core."),
+    smt: bool = typer.Option(False, "--smt", help="Use all threads of a core, not only one."),
     process_cpus: str | None = typer.Option(
-        None, "--process-cpus", metavar="LIST", help="Processes on these."
+        None, "--process-cpus", metavar="LIST", help="CPUs for processes."
     ),
-    irq_cpus: str | None = typer.Option(None, "--irq-cpus", metavar="LIST", help="Interrupts on these."),
+    irq_cpus: str | None = typer.Option(None, "--irq-cpus", metavar="LIST", help="CPUs for interrupts."),
     cpus: str | None = typer.Option(None, "--cpus", metavar="LIST", help="Choose from these CPUs only."),
     isolated: str | None = typer.Option(
-        None, "--isolated", metavar="LIST", help="CPUs kept free by isolcpus; the file does not say it."
+        None, "--isolated", metavar="LIST", help="CPUs in isolcpus; lstopo does not record them."
     ),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:
-    """Say on which CPUs load and interrupts should run, and why.
+    """Recommend CPUs for load and interrupts, with reasons.
 
-    Everything that a process needs should be close to the network device. docs/placement.md has the rules.
+    Load and interrupts should run close to the network device. docs/placement.md explains the rules.
     """
     from linewatt.cli.actions.place import print_placement
 

@@ -8,7 +8,7 @@ import typer
 from linewatt.cli.options import File, Hosts, Results
 from linewatt.cli.output import RESULTS_FOLDER
 
-_JSON = typer.Option(False, "--json", help="One JSON document on stdout.")
+_JSON = typer.Option(False, "--json", help="Print one JSON document.")
 _TRIALS = typer.Option(False, "--trials", help="List every trial, with its ports and CPUs.")
 
 
@@ -21,7 +21,7 @@ def plan_command(
 ) -> None:
     """Print what a campaign would do; touches no host.
 
-    Cases, CPUs, ports, every change to a host, and the time it takes.
+    Lists cases, CPUs, ports, changes to hosts, and the duration.
     """
     from linewatt.cli.actions.plan import print_plan
 

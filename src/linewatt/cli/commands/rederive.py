@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt rederive``: a stored result made again from its raw files by today's method."""
+"""``linewatt rederive``: recompute a stored result from its raw files by the current method."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def rederive(
     results: Results = Path("results"),
     write: Annotated[
         bool,
-        typer.Option("--write", help="Store what is made again beside the original, which stays as it is."),
+        typer.Option("--write", help="Store the new figures beside the unchanged original."),
     ] = False,
-    trials: Annotated[bool, typer.Option("--trials", help="List each figure of every trial.")] = False,
+    trials: Annotated[bool, typer.Option("--trials", help="List changes of every trial.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Make a result again from its raw files by today's method.
+    """Recompute a result from raw files by the current method.
 
-    What changes is listed with its reason; --write keeps it beside the original.
+    Lists changed figures, with reasons. After --write, show uses the new ones.
     """
     from linewatt.cli.actions.rederive import rederive_result
 

@@ -11,7 +11,7 @@ import typer
 from linewatt.cli.options import Results, Wanted
 from linewatt.core.feature import report_formats
 
-CORE_FORMATS = {"html": "", "md": "Markdown", "pdf": "printed by a Chromium"}
+CORE_FORMATS = {"html": "", "md": "Markdown", "pdf": "printed by Chromium"}
 
 
 def formats() -> dict[str, str]:
@@ -26,7 +26,7 @@ def report(
         typer.Option("--output", "-o", help="File to write; default ID.html, .md, .pdf …", metavar="FILE"),
     ] = None,
     results: Results = Path("results"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print id and path as JSON.")] = False,
     form: Annotated[
         str,
         typer.Option(
@@ -36,7 +36,7 @@ def report(
         ),
     ] = "html",
 ) -> None:
-    """Write a report: one file that needs no network."""
+    """Write a report as one file that works offline."""
     from linewatt.cli.actions.report import write_report
 
     write_report(result_id=wanted, output=output, results=results, as_json=as_json, form=form)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt restore``: what a killed campaign left changed on hosts is put back."""
+"""``linewatt restore``: undo changes that a killed campaign left on hosts."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from linewatt.cli.options import WAIT_OPTION
 
 
 def restore(
-    force: bool = typer.Option(False, "--force", help="Also put back what others have changed since."),
+    force: bool = typer.Option(False, "--force", help="Also restore settings changed by others."),
     forget: str | None = typer.Option(
         None, "--forget", metavar="ID", help="Drop the journal of a campaign whose hosts no longer exist."
     ),
     wait: bool = WAIT_OPTION,
-    as_json: bool = typer.Option(False, "--json", help="What was put back, as JSON."),
+    as_json: bool = typer.Option(False, "--json", help="Print the outcome as JSON."),
 ) -> None:
-    """Undo on every host what a killed campaign left changed."""
+    """Undo changes that a killed campaign left on hosts."""
     from linewatt.cli.actions.restore import restore_hosts
 
     restore_hosts(force=force, forget=forget, wait=wait, as_json=as_json)

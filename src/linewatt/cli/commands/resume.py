@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt resume``: what a stored result still lacks is run."""
+"""``linewatt resume``: run the missing trials of a stored result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def resume(
 ) -> None:
     """Continue an interrupted campaign or soak.
 
-    Trials that it lacks are run, none is lost or repeated; of a soak, what is left of its time.
+    Runs the missing trials; none is lost or repeated. A soak runs for its remaining time.
     """
     from linewatt.cli.actions.resume import resume_result
 

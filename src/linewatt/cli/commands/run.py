@@ -17,7 +17,7 @@ def run(
 ) -> None:
     """Run a campaign: each trial is stored before the next begins.
 
-    Ctrl-C undoes every change and keeps what was measured; resume continues it.
+    Ctrl-C undoes all changes and keeps stored data; resume continues the run.
     """
     from linewatt.cli.actions.run import run_campaign
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt schema``: JSON Schema of campaign files, and of all that linewatt writes for programs."""
+"""``linewatt schema``: JSON Schema of campaign files, and of all JSON that linewatt writes."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def schema_command(
         str,
         typer.Argument(
             metavar="WHAT",
-            help="campaign: campaign files, for editors; show, events, trial …: what --list names.",
+            help="campaign: campaign files, for editors; show, events, trial …: see --list.",
             autocompletion=_names,
         ),
     ] = "campaign",
-    every: Annotated[bool, typer.Option("--list", help="What there are schemas of, one per line.")] = False,
+    every: Annotated[bool, typer.Option("--list", help="List all schemas, one per line.")] = False,
 ) -> None:
-    """Print JSON Schema: of campaign files, of what programs read.
+    """Print the JSON Schema of campaign files or JSON output.
 
-    Documents of --json, files of results, columns of samples.
+    Also covers result files and the columns of samples.
     """
     from linewatt.schemas import NAMES, SCHEMAS, schema_of
 

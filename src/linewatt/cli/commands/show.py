@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt show``: what a stored result says."""
+"""``linewatt show``: print a stored result."""
 
 from __future__ import annotations
 
@@ -23,30 +23,26 @@ def show(  # noqa: PLR0913  one parameter an option
     ] = False,
     trials: Annotated[bool, typer.Option("--trials", help="Every trial too (CSV: a row per trial).")] = False,
     effects: Annotated[
-        bool, typer.Option("--effects", help="With --csv: a row for each effect of a factor.")
+        bool, typer.Option("--effects", help="With --csv: one row per effect of a factor.")
     ] = False,
-    full: Annotated[
-        bool, typer.Option("--full", help="All tables and findings, not only the answer.")
-    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="Print all tables and findings.")] = False,
     as_md: Annotated[
-        bool, typer.Option("--md", help="As Markdown, to paste into a pull request; --full: all of it.")
+        bool, typer.Option("--md", help="Print Markdown for a pull request; with --full, everything.")
     ] = False,
-    detail: Annotated[
-        bool, typer.Option("--detail", help="Each end of each case in full, as host matrices print it.")
-    ] = False,
+    detail: Annotated[bool, typer.Option("--detail", help="Print both ends of each case in full.")] = False,
     at: Annotated[
         list[str] | None,
         typer.Option(
             "--at",
             metavar="RATE",
-            help="Watts at a throughput such as 5G, of cases at several rates or load levels.",
+            help="Watts at a throughput (5G), from cases at several rates or load levels.",
         ),
     ] = None,
     feature_option: FeatureOption | None = None,
 ) -> None:
-    """Show a result: how fast, limited by what, at what cost, how sure.
+    """Show a result: throughput, limits, CPU, watts, and confidence.
 
-    The answer on one screen; --full has every table and finding.
+    Prints one screen; --full prints all tables and findings.
     """
     from linewatt.cli.actions.show import show_result
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt sql``: one SELECT over stored results, which are only read."""
+"""``linewatt sql``: run one read-only SELECT over stored results."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ def sql(
     as_csv: Annotated[bool, typer.Option("--csv", help="Rows as CSV.")] = False,
     limit: Annotated[
         int,
-        typer.Option("--limit", metavar="N", min=1, help="At most so many rows; more are said to be there."),
+        typer.Option("--limit", metavar="N", min=1, help="Maximum rows; a message says if more exist."),
     ] = LIMIT,
     timeout: Annotated[
         float,
-        typer.Option("--timeout", metavar="SECONDS", min=0.001, help="Give up a query that takes longer."),
+        typer.Option("--timeout", metavar="SECONDS", min=0.001, help="Stop the query after this time."),
     ] = TIMEOUT_S,
 ) -> None:
-    """Ask stored results in SQL.
+    """Query results with SQL.
 
-    Views: results, cases, trials, ends, samples, findings; docs/sql.md has every column, and 'DESCRIBE cases'
-    lists those of one. Results are only read: whatever is not one SELECT is refused.
+    Views: results, cases, trials, ends, samples, findings. 'DESCRIBE cases' lists the columns of a view;
+    docs/sql.md lists all. Only one SELECT is allowed; it cannot change results.
     """
     from linewatt.cli.actions.sql import ask_results
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt verify``: whether a result is as it was stored."""
+"""``linewatt verify``: whether a stored result is unchanged."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from linewatt.cli.options import Results, Wanted
 def verify(
     wanted: Wanted = "last",
     results: Results = Path("results"),
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Check a stored result against its checksums.
 
-    Exit 1 if anything is not as it was.
+    Exit 1 if there is any difference.
     """
     from linewatt.cli.actions.verify import verify_result
 

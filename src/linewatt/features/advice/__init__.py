@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What could be built differently, from measured figures alone: how many servers a target takes, and which
-power supplies suit a server (docs/advise.md)."""
+"""Advice from measured figures: how many servers a target needs, and which power supplies suit a server
+(docs/advise.md)."""
 
 from linewatt.core.feature import Feature, FeatureCommand
 
 FEATURE = Feature(
     name="advice",
-    summary="how many servers a target takes, and which power supplies suit one",
+    summary="number of servers for a target rate, and suitable power supplies",
     needs=("tables",),
     commands=(
         FeatureCommand(
             "advise",
             "linewatt.features.advice.command:advise_app",
             "Tools",
-            "Say what could be built differently, from figures that are there.",
+            "Advise on fleet size and power supplies from existing figures.",
         ),
     ),
     power_notes="linewatt.features.advice.psu_report:power_notes",

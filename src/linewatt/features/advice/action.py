@@ -39,7 +39,7 @@ def print_psu_advice(  # noqa: PLR0913  one parameter an option
     price_per_kwh: float | None,
     as_json: bool,
 ) -> None:
-    """Say how far power supplies are loaded, and what others would save."""
+    """Show the load of power supplies, and what a change would save."""
     check_positive({"--rating-w": rating_w, "--load-w": load_w, "--peak-w": peak_w})
     check_positive({"--in-w": in_w, "--out-w": out_w, "--tolerance-percent": tolerance_percent})
     check_positive({"--price-per-kwh": price_per_kwh})

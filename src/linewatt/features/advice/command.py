@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt advise``: what could be built differently, from figures that are there. Measures nothing."""
+"""``linewatt advise``: fleet sizing and power supplies, from existing figures. Measures nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from linewatt.features.advice.fleet_command import fleet_command
 
 MOST_UNITS = 16
 advise_app = typer.Typer(
-    cls=Group, help="Say what could be built differently, from figures that are there.", no_args_is_help=True
+    cls=Group, help="Advise on fleet size and power supplies from existing figures.", no_args_is_help=True
 )
 
 
@@ -24,20 +24,18 @@ def _commands() -> None: ...
 advise_app.command("fleet", cls=Command)(fleet_command)
 
 
-_Rating = Annotated[
-    float, typer.Option("--rating-w", metavar="W", help="Rating of one unit, W of DC output.")
-]
+_Rating = Annotated[float, typer.Option("--rating-w", metavar="W", help="Rated DC output of one unit, W.")]
 _Load = Annotated[
     float | None,
     typer.Option(
         "--load-w",
         metavar="W",
-        help="What the server draws from its units, W of DC output; left out: --out-w.",
+        help="DC load of all units together, W; default: --out-w.",
     ),
 ]
 _Count = Annotated[
     int,
-    typer.Option("--count", metavar="N", help=f"How many alike units there are, 1 to {MOST_UNITS}."),
+    typer.Option("--count", metavar="N", help=f"Number of equal units, 1 to {MOST_UNITS}."),
 ]
 _Mode = Annotated[
     str, typer.Option("--mode", metavar="WHAT", help="shared: all carry the load; standby: one is spare.")
@@ -60,20 +58,18 @@ _Efficiency = Annotated[
 ]
 _Peak = Annotated[
     float | None,
-    typer.Option("--peak-w", metavar="W", help="The most the server ever draws, W; left out: the load."),
+    typer.Option("--peak-w", metavar="W", help="Highest load of the server, W; default: the load."),
 ]
-_In = Annotated[
-    float | None, typer.Option("--in-w", metavar="W", help="Measured: W into all units together (AC).")
-]
+_In = Annotated[float | None, typer.Option("--in-w", metavar="W", help="Measured AC input of all units, W.")]
 _Out = Annotated[
-    float | None, typer.Option("--out-w", metavar="W", help="Measured: W out of all units together (DC).")
+    float | None, typer.Option("--out-w", metavar="W", help="Measured DC output of all units, W.")
 ]
 _Tolerance = Annotated[
     float | None,
     typer.Option(
         "--tolerance-percent",
         metavar="PERCENT",
-        help="Accuracy of both readings, ± %; left out: 5, below 20 % load 15.",
+        help="Accuracy of readings, ± %; default 5, or 15 below 20 % load.",
     ),
 ]
 _Price = Annotated[float | None, typer.Option("--price-per-kwh", metavar="PRICE", help="Price of one kWh.")]
@@ -95,12 +91,12 @@ def psu_command(  # noqa: PLR0913  a question has this many sides
     price_per_kwh: _Price = None,
     as_json: Json = False,
 ) -> None:
-    """Say how far power supplies are loaded, and what others would save.
+    """Show the load of power supplies, and what a change would save.
 
-    Other units, or hot standby of those there are.
+    A change means other units or hot standby.
 
-    Efficiency comes from the minimums that a level certifies, or from a table of your own. Both hold between
-    their first and last load only: outside there is no number. docs/power.md explains the figures.
+    Efficiency comes from the certified minimums of a level, or from your own table. Outside their load range
+    there is no figure. docs/power.md explains the figures.
     """
     from linewatt.features.advice.action import print_psu_advice
 

@@ -46,7 +46,7 @@ def print_fleet_advice(  # noqa: PLR0913  one parameter an option
     as_json: bool,
     output: Path | None,
 ) -> None:
-    """Say how many servers, cores, watts and how much money a target takes."""
+    """Compute servers, cores, watts and money for a target throughput."""
     target = None if output is None else checked_target(output)
     end = one_of("--role", role, ENDS)
     supply, table = _supply(psu_rating_w, psu_count, psu_mode, psu_level, psu_table)

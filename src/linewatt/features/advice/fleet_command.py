@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt advise fleet``: how many servers a target takes, from measured operating points alone."""
+"""``linewatt advise fleet``: how many servers a target needs, from measured operating points only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from linewatt.cli import Json, Results
 
 _Target = Annotated[
     float,
-    typer.Option("--target-gbps", metavar="GBPS", help="What all servers together carry, Gbps of payload."),
+    typer.Option("--target-gbps", metavar="GBPS", help="Payload rate of all servers together, Gbps."),
 ]
 _From = Annotated[
     str,
@@ -20,86 +20,71 @@ _From = Annotated[
 ]
 _Series = Annotated[
     str | None,
-    typer.Option("--series", metavar="WORDS", help="Which of several series, by words of its name."),
+    typer.Option("--series", metavar="WORDS", help="Select one series by words of its name."),
 ]
 _Role = Annotated[
     str, typer.Option("--role", metavar="ROLE", help="Which end is the server: receiver or sender.")
 ]
 _Headroom = Annotated[
     float,
-    typer.Option(
-        "--headroom", metavar="RATIO", help="Part of a server's rate that is left free, such as 0.2."
-    ),
+    typer.Option("--headroom", metavar="RATIO", help="Unused share of each server's rate, such as 0.2."),
 ]
 _RedundancyOption = Annotated[
     str,
-    typer.Option(
-        "--redundancy", metavar="WHAT", help="n: none; n+1, n+2 …: so many spare servers; 2n: twice."
-    ),
+    typer.Option("--redundancy", metavar="WHAT", help="n: no spares; n+1, n+2 …: 1, 2 … spares; 2n: double."),
 ]
 _Price = Annotated[
     float | None,
     typer.Option(
-        "--price-kwh", "--price-per-kwh", metavar="PRICE", help="Price of one kWh; money is in its unit."
+        "--price-kwh", "--price-per-kwh", metavar="PRICE", help="Price of one kWh, in any currency."
     ),
 ]
 _Pue = Annotated[
     float,
-    typer.Option(
-        "--pue", metavar="RATIO", help="Energy of the building per energy of its servers, 1 or more."
-    ),
+    typer.Option("--pue", metavar="RATIO", help="Building energy ÷ server energy, 1 or more."),
 ]
 _ServerCost = Annotated[
     float | None,
-    typer.Option("--server-cost", metavar="PRICE", help="Price of one server, in the same unit."),
+    typer.Option("--server-cost", metavar="PRICE", help="Price of one server, same currency."),
 ]
 _Years = Annotated[
-    float, typer.Option("--server-years", metavar="YEARS", help="Years over which that price is spread.")
+    float, typer.Option("--server-years", metavar="YEARS", help="Depreciation period of a server.")
 ]
 _Share = Annotated[
     float,
     typer.Option(
         "--load-share",
         metavar="RATIO",
-        help="Part of the year at the operating point, the rest at measured idle.",
+        help="Share of the year under load; the rest is at measured idle.",
     ),
 ]
 _Tolerance = Annotated[
     float | None,
     typer.Option(
-        "--tolerance-percent", metavar="PERCENT", help="Accuracy of watts whose source says none, ± %."
+        "--tolerance-percent", metavar="PERCENT", help="Accuracy of watts, ± %, if not in the data."
     ),
 ]
 _Rating = Annotated[
     float | None,
     typer.Option(
-        "--psu-rating-w", metavar="W", help="Rating of one power supply; energy is then what goes in."
+        "--psu-rating-w", metavar="W", help="Rated DC output of one PSU, W; adds PSU loss to energy."
     ),
 ]
-_Count = Annotated[
-    int, typer.Option("--psu-count", metavar="N", help="How many alike power supplies a server has.")
-]
+_Count = Annotated[int, typer.Option("--psu-count", metavar="N", help="Number of equal PSUs per server.")]
 _Mode = Annotated[
     str, typer.Option("--psu-mode", metavar="WHAT", help="shared: all carry the load; standby: one is spare.")
 ]
 _Level = Annotated[
     str | None,
-    typer.Option(
-        "--psu-level", metavar="LEVEL", help="80 PLUS level of the power supplies, such as platinum."
-    ),
+    typer.Option("--psu-level", metavar="LEVEL", help="80 PLUS level of the PSUs, such as platinum."),
 ]
 _Efficiency = Annotated[
     Path | None,
-    typer.Option("--psu-table", metavar="TABLE", help="Their efficiency: load_percent, efficiency_percent."),
+    typer.Option("--psu-table", metavar="TABLE", help="PSU efficiency: load_percent, efficiency_percent."),
 ]
 _Output = Annotated[
     Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="Also write an HTML page with a chart; needs no network.",
-    ),
+    typer.Option("--output", "-o", metavar="FILE", help="Also write an offline HTML page with a chart."),
 ]
 
 
@@ -125,11 +110,11 @@ def fleet_command(  # noqa: PLR0913  a question has this many sides
     as_json: Json = False,
     output: _Output = None,
 ) -> None:
-    """Say how many servers, cores, watts and how much money a target takes.
+    """Compute servers, cores, watts and money for a target throughput.
 
-    At each operating point that was measured, never between two of them, with 95 % intervals; which is the
-    cheapest, how sure that is, and what measurement could change it most. Columns of a table are those of
-    analyze; rows of the same instances are runs of one point. docs/advise.md has the method.
+    Uses measured operating points only, with 95 % CI. Names the cheapest point, how sure that is, and which
+    measurement could change it most. Table columns: as for analyze; rows with the same instances are runs of
+    one point. docs/advise.md explains the method.
     """
     from linewatt.features.advice.fleet_action import print_fleet_advice
 

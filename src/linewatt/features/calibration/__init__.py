@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One meter of a host held against another, and watts corrected by that (docs/calibrate.md)."""
+"""Compare two meters of a host, and correct watts by the result (docs/calibrate.md)."""
 
 from linewatt.core.feature import (
     Feature,
@@ -16,13 +16,13 @@ _CORRECTIONS = "linewatt.features.calibration.correction_notes"
 
 FEATURE = Feature(
     name="calibration",
-    summary="one meter of a host against another, and watts corrected by that",
+    summary="comparison of two meters of a host, and corrected watts",
     commands=(
         FeatureCommand(
             "calibrate",
             "linewatt.features.calibration.command:calibrate",
             "Measure",
-            "Hold one meter of a host against another: gain, offset, delay.",
+            "Compare two meters of a host: gain, offset, delay.",
         ),
     ),
     documents=(

@@ -37,7 +37,7 @@ def calibrate_meters(  # noqa: PLR0913  one parameter an option
     as_json: bool,
     allow_commands: bool,
 ) -> None:
-    """Hold one meter of a host against another: gain, offset, delay."""
+    """Compare two meters of a host: gain, offset, delay."""
     tolerance_ratio = _ratio(tolerance)
     if Path(file_or_id).is_file():
         result, pair = _run(Path(file_or_id), hosts, results, (host, meter, reference), wait, allow_commands)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt calibrate``: one meter of a host against another, over a staircase of load."""
+"""``linewatt calibrate``: compare two meters of a host over several load levels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FileOrId = Annotated[
     str,
     typer.Argument(
         metavar="FILE|ID",
-        help="A campaign file, whose load is run; or a stored result with both meters.",
+        help="A campaign file to run, or a stored result with both meters.",
         show_default=False,
     ),
 ]
@@ -22,21 +22,19 @@ Reference = Annotated[
     typer.Option(
         "--reference",
         metavar="SOURCE",
-        help="The source of power that is trusted; SOURCE:SCOPE: that part of it.",
+        help="The trusted source of power; SOURCE:SCOPE names a part of it.",
     ),
 ]
 Meter = Annotated[
     str | None,
-    typer.Option(
-        "--meter", metavar="SOURCE", help="The one that is held against it; default: the other one."
-    ),
+    typer.Option("--meter", metavar="SOURCE", help="The source to compare with it; default: the other one."),
 ]
 Host = Annotated[
     str | None,
-    typer.Option("--host", metavar="HOST", help="Whose they are; default: the one that has several."),
+    typer.Option("--host", metavar="HOST", help="Host of both sources; default: the one with both."),
 ]
 Tolerance = Annotated[
-    str, typer.Option("--tolerance", metavar="PERCENT", help="What the meter is to be within, as it reads.")
+    str, typer.Option("--tolerance", metavar="PERCENT", help="Required accuracy of the meter, uncorrected.")
 ]
 
 
@@ -52,14 +50,14 @@ def calibrate(  # noqa: PLR0913  one parameter an option
     as_json: Json = False,
     allow_commands: bool = ALLOW_OPTION,
 ) -> None:
-    """Hold one meter of a host against another: gain, offset, delay.
+    """Compare two meters of a host: gain, offset, delay.
 
-    Of a campaign file the first test of a pair with the host is run at full rate, then up and down a
-    staircase of loads. Both meters are read all through; the result says what one reads above the other, how
-    much later, and where it is within the tolerance. Nothing is corrected by it unless a source of power
-    names it in a later campaign (calibration: RESULT).
+    With a campaign file, linewatt runs the first test of the first pair that includes the host: at full
+    rate, then up and down several load levels. It reports gain, offset and delay, and where the meter is
+    within the tolerance. Later campaigns are corrected only if a source of power names the result
+    (calibration: RESULT).
 
-    Exit codes: 0 gain and offset are told; 4 the readings do not carry them; 1 trials failed.
+    Exit codes: 0 gain and offset are known; 4 the readings do not show them; 1 trials failed.
     """
     from linewatt.features.calibration.action import calibrate_meters
 

@@ -5,19 +5,19 @@ from linewatt.core.feature import Feature, FeatureCommand, FeatureDocument, Resu
 
 FEATURE = Feature(
     name="history",
-    summary="cases over many results, and named results to compare with",
+    summary="changes over many results, and named baselines",
     commands=(
         FeatureCommand(
             "history",
             "linewatt.features.history.command:history",
             "Compare",
-            "Follow each case over all results: where it changed for good.",
+            "Follow each case over all results and find lasting changes.",
         ),
         FeatureCommand(
             "baseline",
             "linewatt.features.history.baseline_command:baseline_app",
             "Compare",
-            "Names of results that others are compared with: baseline:NAME.",
+            "Name results to compare other results with: baseline:NAME.",
         ),
     ),
     documents=(

@@ -32,7 +32,7 @@ def print_history(  # noqa: PLR0913  one parameter an option
     as_json: bool,
     output: Path | None,
 ) -> None:
-    """Follow each case over all results: where it changed for good."""
+    """Follow each case over all results and find lasting changes."""
     metrics = checked_choices("--metric", metric, METRICS_OF_ROWS) or ("throughput",)
     if fail_on not in (REGRESSION, NOTHING):
         raise InvalidInput(f"--fail-on {fail_on!r}: must be {REGRESSION} or {NOTHING}")

@@ -21,7 +21,7 @@ SCHEMA_VERSION = 1
 
 
 def store_baseline(*, name: str, result_id: str, results: Path, as_json: bool) -> None:
-    """Have a name stand for a result."""
+    """Give a result a name."""
     before = None
     with suppress(StoreError):  # a damaged file is replaced
         before = baselines.get(results, name)
@@ -35,7 +35,7 @@ def store_baseline(*, name: str, result_id: str, results: Path, as_json: bool) -
 
 
 def print_baselines(*, results: Path, as_json: bool) -> None:
-    """List the names, and what each stands for."""
+    """List baselines and their results."""
     results_there(results)
     listed = [
         stored for name in baselines.names(results) if (stored := baselines.get(results, name)) is not None
@@ -58,6 +58,6 @@ def print_baselines(*, results: Path, as_json: bool) -> None:
 
 
 def delete_baseline(*, name: str, results: Path) -> None:
-    """Take a name away; the result stays."""
+    """Remove a name; the result stays."""
     baselines.remove(results, name)
     say(f"{name}: removed; its result is as it was")

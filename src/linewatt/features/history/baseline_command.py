@@ -11,7 +11,7 @@ import typer
 from linewatt.cli import Command, Group, Json, Results, Wanted, baseline_names
 
 baseline_app = typer.Typer(
-    cls=Group, help="Names of results that others are compared with: baseline:NAME.", no_args_is_help=True
+    cls=Group, help="Name results to compare other results with: baseline:NAME.", no_args_is_help=True
 )
 _Name = Annotated[
     str,
@@ -25,10 +25,10 @@ _Name = Annotated[
 def set_baseline(
     name: _Name, result_id: Wanted, results: Results = Path("results"), as_json: Json = False
 ) -> None:
-    """Have a name stand for a result.
+    """Give a result a name.
 
-    Wherever an ID is asked for, baseline:NAME is that result from then on. The name stays with it: 'last' is
-    the result that is the newest now.
+    Commands then accept baseline:NAME as an ID. The result of a name stays the same: 'last' means the newest
+    result now.
     """
     from linewatt.features.history.baseline_action import store_baseline
 
@@ -37,9 +37,9 @@ def set_baseline(
 
 @baseline_app.command("list", cls=Command)
 def list_baselines(results: Results = Path("results"), as_json: Json = False) -> None:
-    """List the names, and what each stands for.
+    """List baselines and their results.
 
-    Exit 1 if a result that one stands for is not there any more.
+    Exit 1 if any of these results no longer exists.
     """
     from linewatt.features.history.baseline_action import print_baselines
 
@@ -48,7 +48,7 @@ def list_baselines(results: Results = Path("results"), as_json: Json = False) ->
 
 @baseline_app.command("remove", cls=Command)
 def remove_baseline(name: _Name, results: Results = Path("results")) -> None:
-    """Take a name away; the result stays."""
+    """Remove a name; the result stays."""
     from linewatt.features.history.baseline_action import delete_baseline
 
     delete_baseline(name=name, results=results)

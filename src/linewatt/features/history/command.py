@@ -13,7 +13,7 @@ from linewatt.cli import Json, Results
 REGRESSION, NOTHING = "regression", "nothing"
 _Case = Annotated[
     str | None,
-    typer.Option("--case", metavar="KEY", help="Only the case or soak of this key, or its beginning."),
+    typer.Option("--case", metavar="KEY", help="Only the case or soak with this key or prefix."),
 ]
 _Test = Annotated[
     str | None, typer.Option("--test", metavar="TEST", help="Only cases of this test, such as tcp; or soak.")
@@ -23,15 +23,13 @@ _Metric = Annotated[
     typer.Option(
         "--metric",
         metavar="WHAT",
-        help="throughput (default), efficiency (of soaks client CPU per Gbit), loss, power, latency; "
+        help="throughput (default), efficiency (soaks: client CPU per Gbit), loss, power, latency; "
         "repeatable.",
     ),
 ]
 _Since = Annotated[
     str | None,
-    typer.Option(
-        "--since", metavar="ID", help="Only this result and later ones, such as since a known change."
-    ),
+    typer.Option("--since", metavar="ID", help="Only this result and later ones, e.g. after a known change."),
 ]
 _Factor = Annotated[
     str | None, typer.Option("--factor", metavar="RATIO", help="Ignore smaller changes; default 1 %.")
@@ -41,14 +39,12 @@ _FailOn = Annotated[
     typer.Option(
         "--fail-on",
         metavar="WHAT",
-        help="regression: exit 3 where a course stands worse than before; nothing (default).",
+        help="regression: exit 3 if a case is now worse than before; nothing: exit 0.",
     ),
 ]
 _Output = Annotated[
     Path | None,
-    typer.Option(
-        "--output", "-o", metavar="FILE", help="Also write an HTML page with charts; needs no network."
-    ),
+    typer.Option("--output", "-o", metavar="FILE", help="Also write an offline HTML page with charts."),
 ]
 
 
@@ -63,12 +59,12 @@ def history(  # noqa: PLR0913 - one parameter an option
     as_json: Json = False,
     output: _Output = None,
 ) -> None:
-    """Follow each case over all results: where it changed for good.
+    """Follow each case over all results and find lasting changes.
 
-    A soak is one run: its mean rate over all soaks of the same job, whatever its hosts were called.
+    Soaks of the same job count as one case, by their mean rate; host names do not matter.
 
-    Exit codes with --fail-on regression: 0 no course is worse than before; 3 one is; 4 none is, but of some
-    more results must tell; 2 wrong use.
+    Exit codes with --fail-on regression: 0 no case is worse than before; 3 at least one is; 4 none is, but
+    some need more results; 2 wrong use.
     """
     from linewatt.features.history.action import print_history
 

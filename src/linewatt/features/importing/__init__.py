@@ -5,14 +5,14 @@ from linewatt.core.feature import Feature, FeatureCommand, FeatureFindings
 
 FEATURE = Feature(
     name="importing",
-    summary="files of other tools, published tables and bundles as results",
+    summary="import of files of other tools, published tables and bundles",
     needs=("tables",),
     commands=(
         FeatureCommand(
             "import",
             "linewatt.features.importing.command:import_command",
             "Read",
-            "Store files measured by hand, a table, or a bundle, as a result.",
+            "Store files measured by hand, a table or a bundle as a result.",
         ),
     ),
     findings=(FeatureFindings("Imports", "linewatt.features.importing.findings:KINDS"),),

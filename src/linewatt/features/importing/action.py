@@ -17,7 +17,7 @@ SCHEMA_VERSION = 1
 
 
 def import_path(table: str, name: str | None, given_options: Given, results: Path, *, as_json: bool) -> None:
-    """Store files measured by hand, a table, or a bundle, as a result."""
+    """Store files measured by hand, a table or a bundle as a result."""
     path = Path(table)
     if table != "-" and not path.is_dir() and is_bundle(path):
         _refuse(given_options, "a bundle")

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt import``: files measured by hand, a published table, or a bundle of a result, as a stored
-result."""
+"""``linewatt import``: store files measured by hand, a published table, or a bundle as a result."""
 
 from __future__ import annotations
 
@@ -17,29 +16,29 @@ def _of_files(name: str, metavar: str, words: str, default: list[str] | None = N
     return typer.Option(default, name, metavar=metavar, help=words, rich_help_panel="Files measured by hand")
 
 
-_OMIT = _of_files("--omit", "SECONDS", "Of a test: left out at its start; default 0.")
-_TAIL = _of_files("--tail", "SECONDS", "Of a test: left out at its end; default 0.")
+_OMIT = _of_files("--omit", "SECONDS", "Omit at the start of each test; default 0.")
+_TAIL = _of_files("--tail", "SECONDS", "Omit at the end of each test; default 0.")
 _TIMEZONE = _of_files(
     "--timezone",
     "ZONE",
-    "That of clocks of mpstat and sar, such as +02:00 or Europe/Berlin; default: UTC, if they fit.",
+    "Time zone of mpstat and sar, such as +02:00 or Europe/Berlin; default: UTC, if it fits.",
 )
-_HOST = _of_files("--host", "HOST", "NAME=FILE: the host that a file is of; repeatable.", [])
-_SKIP = _of_files("--skip", "PATTERN", "Files to leave out, such as '*.md'; repeatable.", [])
-_NETWORK = _of_files("--network", "NAME", "What the load went through; default bare.")
-_SENDER = _of_files("--sender", "NAME", "What the host is called that sends in every test.")
-_RECEIVER = _of_files("--receiver", "NAME", "What the host is called that receives in every test.")
+_HOST = _of_files("--host", "HOST", "NAME=FILE: host of a file; repeatable.", [])
+_SKIP = _of_files("--skip", "PATTERN", "Files to skip, such as '*.md'; repeatable.", [])
+_NETWORK = _of_files("--network", "NAME", "Network under test; default bare.")
+_SENDER = _of_files("--sender", "NAME", "Name of the host that sends in all tests.")
+_RECEIVER = _of_files("--receiver", "NAME", "Name of the host that receives in all tests.")
 
 
 def import_command(  # noqa: PLR0913  each is an option
     table: str = typer.Argument(
         ...,
         metavar="DIR|FILE|TABLE|BUNDLE",
-        help="A folder (a folder in it for each host) or a file of what was measured by hand; a published "
-        "table, of which - reads stdin; or a bundle that 'export' wrote.",
+        help="A folder (with a subfolder per host) or file measured by hand; a published table (- reads "
+        "stdin); or a bundle from 'export'.",
     ),
     name: str | None = typer.Option(
-        None, "--name", metavar="NAME", help="Name of the result; default that of the file or folder."
+        None, "--name", metavar="NAME", help="Name of the result; default: from the file or folder."
     ),
     omit: float | None = _OMIT,
     tail: float | None = _TAIL,
@@ -50,23 +49,21 @@ def import_command(  # noqa: PLR0913  each is an option
     sender: str | None = _SENDER,
     receiver: str | None = _RECEIVER,
     results: Results = Path("results"),
-    as_json: bool = typer.Option(False, "--json", help="Print what was stored as JSON."),
+    as_json: bool = typer.Option(False, "--json", help="Print a summary as JSON."),
 ) -> None:
-    """Store files measured by hand, a table, or a bundle, as a result.
+    """Store files measured by hand, a table or a bundle as a result.
 
-    Of a folder, every file is told by what is in it: what a load wrote as JSON at clients and servers makes
-    trials (files that overlap in time are instances of one), as flent's do; readings of mpstat, sar, ipmitool
-    and turbostat are put beside them where clocks allow. What is not in the files is missing, with its
-    reason. docs/import.md says how.
+    Files: linewatt detects their format by content. JSON output of load tools becomes trials; files
+    that overlap in time are instances of one trial. Readings of mpstat, sar, ipmitool and turbostat are added
+    where clocks allow. Missing figures have a reason. docs/import.md has details.
 
-    A bundle keeps the id that its result has. One that is damaged is refused with the name of the file, and
-    so is one whose id another result has; one that is there already, and the same, is left as it is.
+    Bundle: the result keeps its id. linewatt refuses a damaged bundle and names the bad file. It also refuses
+    a bundle whose id another result has. If the same result is already stored, nothing changes.
 
-    The columns of a table tell which kind it is: host blocks (a row per end of a trial), scaling (a row
-    per number of instances), packet power of a router, components of a machine, mean ± SD, or the summary
-    of a soak; where they fit none, the message lists the columns of each. A mean with its SD is stored as
-    such, never as runs. What the table does not say is missing in the result, never 0. docs/tables.md has
-    the columns.
+    Table: its columns determine the kind: host blocks (one row per end of a trial), scaling (one row per
+    number of instances), packet power of a router, components of a machine, mean ± SD, or summary of a soak.
+    If no kind matches, the error lists the columns of each. A mean with SD is stored as such, never as runs.
+    Values that the table lacks are missing, never 0. docs/tables.md lists the columns.
     """
     from linewatt.features.importing.action import import_path
     from linewatt.features.importing.captures_command import Given

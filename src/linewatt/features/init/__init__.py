@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write a first campaign for two hosts by looking at them (docs/first-hour.md)."""
+"""Inspect two hosts and write a first campaign for them (docs/first-hour.md)."""
 
 from linewatt.core.feature import Feature, FeatureCommand
 
@@ -11,7 +11,7 @@ FEATURE = Feature(
             "init",
             "linewatt.features.init.command:init",
             "Measure",
-            "Write a campaign for two hosts by looking at them, and check it.",
+            "Inspect two hosts, write a campaign for them, and check it.",
         ),
     ),
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt init``: from two SSH names to a campaign file."""
+"""``linewatt init``: write a campaign file for two hosts."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 import typer
 
 _SENDER = typer.Argument(..., metavar="SENDER", help="The host that sends: [user@]host[:port], as for ssh.")
-_RECEIVER = typer.Argument(..., metavar="RECEIVER", help="The host that receives; it is the one under test.")
-_OUTPUT = typer.Option(None, "--output", "-o", metavar="FILE", help="Left out: SENDER-RECEIVER.yaml.")
+_RECEIVER = typer.Argument(..., metavar="RECEIVER", help="The host that receives: the device under test.")
+_OUTPUT = typer.Option(None, "--output", "-o", metavar="FILE", help="Default: SENDER-RECEIVER.yaml.")
 
 
 def init(sender: str = _SENDER, receiver: str = _RECEIVER, output: Path | None = _OUTPUT) -> None:
-    """Write a campaign for two hosts by looking at them, and check it.
+    """Inspect two hosts, write a campaign for them, and check it.
 
-    Data interfaces are those through which the two reach each other, not that of SSH if there is another.
-    Nothing on the hosts is changed.
+    Chooses data interfaces that connect the two hosts, and avoids the SSH interface if possible. Changes
+    nothing on the hosts.
     """
     from linewatt.features.init.action import write_campaign
 

@@ -9,7 +9,7 @@ from linewatt.core.feature import Feature, FeatureCommand
 
 FEATURE = Feature(
     name="lab",
-    summary="hosts on this machine, as namespaces or virtual machines",
+    summary="test hosts on this machine: namespaces or virtual machines",
     commands=(
         FeatureCommand(
             "lab",
@@ -21,7 +21,7 @@ FEATURE = Feature(
             "demo",
             "linewatt.features.lab.commands.demo:demo",
             "Tools",
-            "Run the example campaign on two simulated hosts, with its report.",
+            "Run and report the example campaign on two simulated hosts.",
         ),
     ),
 )

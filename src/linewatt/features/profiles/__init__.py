@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What CPUs do while a case runs, by perf(1): one more trial a case, and flame graphs (docs/profiles.md)."""
+"""CPU profiles by perf(1): one extra trial per case, and flame graphs (docs/profiles.md)."""
 
 from linewatt.core.feature import (
     CampaignKey,
@@ -16,7 +16,7 @@ _VIEW = "linewatt.features.profiles.report.view"
 
 FEATURE = Feature(
     name="profiles",
-    summary="what CPUs do while a case runs, by perf",
+    summary="CPU profiles of cases, by perf",
     campaign_keys=(
         CampaignKey(
             key="profile", field_path=f"{_CAMPAIGN_KEY}:FIELD", problems_path=f"{_CAMPAIGN_KEY}:problems"
@@ -44,26 +44,26 @@ FEATURE = Feature(
         FeatureOption(
             command="show",
             word="profile",
-            help="Hottest functions by role, kinds of work, call graphs.",
+            help="Hottest functions, kinds of work, call graphs (perf).",
             path=f"{_VIEW}:VIEW",
         ),
         FeatureOption(
             command="compare",
             word="profile",
-            help="Of profiles: which functions gained or lost CPU time.",
+            help="Profiles: functions that gained or lost CPU time.",
             path="linewatt.features.profiles.comparison:COMPARISON",
         ),
     ),
     report_formats=(
         ReportFormat(
             word="folded",
-            help="stacks of profiles for flamegraph.pl",
+            help="profile stacks for flamegraph.pl",
             suffix="folded",
             path=f"{_FORMATS}:folded",
         ),
         ReportFormat(
             word="speedscope",
-            help="stacks of profiles as JSON",
+            help="profile stacks as JSON",
             suffix="speedscope.json",
             path=f"{_FORMATS}:speedscope",
         ),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt rehearse``: a campaign's changes, placement and loads on guests shaped like its hosts."""
+"""``linewatt rehearse``: try a campaign on virtual machines like its hosts."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ def rehearse(
     file: File,
     hosts: Hosts = None,
     facts: Path | None = typer.Option(
-        None, "--facts", metavar="FILE", help="A stored result, or its manifest.json: what hosts were like."
+        None, "--facts", metavar="FILE", help="Host facts: a stored result, or its manifest.json."
     ),
     connect: bool = typer.Option(
-        True, "--connect/--no-connect", help="Ask the hosts what they are like; nothing on them is changed."
+        True, "--connect/--no-connect", help="Read facts from the hosts, without changing them."
     ),
     as_json: Json = False,
 ) -> None:
-    """Try a campaign's changes on guests shaped like its hosts.
+    """Try a campaign's changes on virtual machines like its hosts.
 
-    Guests on this machine stand in; the hosts are asked what they are like, and never changed. Needs root.
+    Virtual machines on this machine replace the hosts. The hosts are only read. Needs root.
 
-    Exit codes: 0 nothing was refused; 3 something was, or was not taken as asked, or was not put back, or a
-    load failed; 2 wrong use.
+    Exit codes: 0 all worked; 3 a change was refused, rounded, ignored or not undone, or a load failed;
+    2 wrong use.
     """
     from linewatt.features.rehearse.document import lines
     from linewatt.features.rehearse.rehearsal import rehearsal_of

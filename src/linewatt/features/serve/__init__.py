@@ -9,14 +9,14 @@ from linewatt.core.feature import Feature, FeatureCommand
 
 FEATURE = Feature(
     name="serve",
-    summary="results, and runs as they go on, in a browser",
+    summary="results and running campaigns in a browser",
     needs=("history",),
     commands=(
         FeatureCommand(
             "serve",
             "linewatt.features.serve.command:serve",
             "Read",
-            "Show results, and what runs now, in a browser.",
+            "Show results and running campaigns in a browser.",
         ),
     ),
     run_observer="linewatt.features.serve.broadcast.broadcast:Broadcast",

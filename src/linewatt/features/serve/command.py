@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt serve``: pages over stored results."""
+"""``linewatt serve``: results and running campaigns in a browser."""
 
 from __future__ import annotations
 
@@ -18,28 +18,24 @@ from linewatt.errors import InvalidInput
 
 _Host = Annotated[
     str,
-    typer.Option(
-        "--listen", metavar="ADDRESS", help="Where to listen; beyond this machine with TLS or a token."
-    ),
+    typer.Option("--listen", metavar="ADDRESS", help="Listen address; all but loopback need TLS or a token."),
 ]
-_Port = Annotated[
-    int, typer.Option("--port", metavar="NUMBER", min=0, max=65535, help="0: any that is free.")
-]
+_Port = Annotated[int, typer.Option("--port", metavar="NUMBER", min=0, max=65535, help="0: any free port.")]
 _TokenFile = Annotated[
     Path | None,
     typer.Option(
         "--token-file",
         metavar="FILE",
-        help="Ask for the token in it: as the password of any user, or Bearer.",
+        help="Require this file's token, as password (any user) or Bearer.",
     ),
 ]
 _Cert = Annotated[
     Path | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate (PEM), for https.")
 ]
-_Key = Annotated[Path | None, typer.Option("--tls-key", metavar="FILE", help="Its key (PEM).")]
+_Key = Annotated[Path | None, typer.Option("--tls-key", metavar="FILE", help="TLS key (PEM).")]
 _Name = Annotated[
     list[str] | None,
-    typer.Option("--name", metavar="NAME", help="Another name that browsers reach it by; repeatable."),
+    typer.Option("--name", metavar="NAME", help="Additional host name of this server; repeatable."),
 ]
 
 
@@ -56,11 +52,11 @@ def serve(
     tls_key: _Key = None,
     name: _Name = None,
 ) -> None:
-    """Show results, and what runs now, in a browser.
+    """Show results and running campaigns in a browser.
 
-    List, reports with charts that answer, comparisons, history, raw files, campaigns as they go on. It only
-    reads, but for a button that stops a run. Whoever is logged in on this machine can open it; on another
-    address it asks for a token or speaks TLS. Ctrl-C ends it.
+    Pages: list, reports with interactive charts, comparisons, history, raw files, running campaigns. Only one
+    button changes anything: it stops a run. By default, users of this machine have access; other addresses
+    need a token or TLS. Ctrl-C ends it.
     """
     from linewatt.features.serve.settings import Settings, checked, read_token
     from linewatt.hosts.journal import state_dir

@@ -5,7 +5,7 @@ from linewatt.core.feature import CampaignKey, Feature, FeatureFindings, Feature
 
 FEATURE = Feature(
     name="soak",
-    summary="one long load, its steadiness and its ledger of bytes",
+    summary="one long load: its steadiness and its byte ledger",
     needs=("users",),
     campaign_keys=(
         CampaignKey(

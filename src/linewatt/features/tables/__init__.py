@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables that others published as results, and figures made of tables (docs/tables.md)."""
+"""Published tables as results, and figures derived from tables (docs/tables.md)."""
 
 from linewatt.core.feature import Feature, FeatureCommand, FeatureResultKind
 
 FEATURE = Feature(
     name="tables",
-    summary="tables that others published, and figures made of tables",
+    summary="published tables, and figures derived from tables",
     commands=(
         FeatureCommand(
             "fit",
             "linewatt.features.tables.fit_command:fit_app",
             "Read",
-            "Fit a model to readings: what a bit and a packet cost.",
+            "Fit energy per bit and per packet to power readings.",
         ),
         FeatureCommand(
             "derive",
@@ -23,7 +23,7 @@ FEATURE = Feature(
             "analyze",
             "linewatt.features.tables.analyze_command:analyze",
             "Tools",
-            "Say what a series shows: regimes, knee, limits, ceilings.",
+            "Analyze a series: regimes, knee, limits, hidden ceilings.",
         ),
     ),
     result_kind=FeatureResultKind(

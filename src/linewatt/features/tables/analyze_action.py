@@ -25,7 +25,7 @@ SCHEMA_VERSION = 1
 
 
 def print_analysis(*, table_or_id: str, results: Path, as_json: bool) -> None:
-    """Say what a series shows: regimes, knee, limits, ceilings."""
+    """Analyze a series: regimes, knee, limits, hidden ceilings."""
     if is_table(table_or_id):
         analyses = _of_table(table_or_id)
     else:

@@ -14,11 +14,11 @@ def analyze(
     results: Results = Path("results"),
     as_json: Json = False,
 ) -> None:
-    """Say what a series shows: regimes, knee, limits, ceilings.
+    """Analyze a series: regimes, knee, limits, hidden ceilings.
 
-    Power outliers, too. Columns of a table are those of derive, and line_rate_gbps, mtu (1500 where
-    it is not named), app_cpu_idle_pct, irq_cpu_idle_pct (both of the receiver), fan_rpm, power_scope and
-    power_provenance. Nothing is said that the table does not carry.
+    Also finds power outliers. Table columns: those of derive, line_rate_gbps, mtu (default 1500),
+    app_cpu_idle_pct and irq_cpu_idle_pct (both of the receiver), fan_rpm, power_scope, power_provenance. If a
+    column is missing, conclusions that need it are left out.
     """
     from linewatt.features.tables.analyze_action import print_analysis
 

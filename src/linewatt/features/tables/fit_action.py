@@ -12,7 +12,7 @@ from linewatt.features.tables.published import PACKET_POWER_COLUMNS, packet_ener
 
 
 def print_energy_fit(*, table_or_id: str, results: Path, as_json: bool) -> None:
-    """Fit what a bit and a packet cost in energy."""
+    """Fit the energy per bit and per packet."""
     all_fitted = _of_table(table_or_id) if is_table(table_or_id) else _of_result(results, table_or_id)
     if as_json:
         print_json(document(all_fitted))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt fit``: a model's figures from readings, and how far these carry them."""
+"""``linewatt fit``: fit an energy model to power readings, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from linewatt.cli import Command, Group, Json, Results
 from linewatt.features.tables.options import TableOrId
 
 fit_app = typer.Typer(
-    cls=Group, help="Fit a model to readings: what a bit and a packet cost.", no_args_is_help=True
+    cls=Group, help="Fit energy per bit and per packet to power readings.", no_args_is_help=True
 )
 
 
@@ -25,15 +25,13 @@ def energy_command(
     results: Results = Path("results"),
     as_json: Json = False,
 ) -> None:
-    """Fit what a bit and a packet cost in energy.
+    """Fit the energy per bit and per packet.
 
-    P = P0 + E_bit * bit/s + E_packet * packets/s, each with its 95 % CI. What the readings do not carry
-    (one packet size, one rate, watts that do not follow the traffic or not in a line, a meter too coarse) is
-    withheld, with the reason.
+    P = P0 + E_bit * bit/s + E_packet * packets/s, with 95 % CI. Unsupported figures are withheld, with the
+    reason: one packet size, one rate, power that does not follow the traffic linearly, or a coarse meter.
 
-    Columns of a table: ports, header_bytes, packet_size_bytes, rate_gbps of a port, power_w of the whole.
-    Of a stored result: UDP trials of several sizes and rates, each end by itself. docs/power.md has the
-    method.
+    Table columns: ports, header_bytes, packet_size_bytes, rate_gbps (per port), power_w (device). Stored
+    result: UDP trials of several sizes and rates, each end separately. docs/power.md explains the method.
     """
     from linewatt.features.tables.fit_action import print_energy_fit
 

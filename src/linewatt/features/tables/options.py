@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments that commands of tables share."""
+"""Arguments shared by the commands for tables."""
 
 from __future__ import annotations
 

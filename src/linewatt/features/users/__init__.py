@@ -22,7 +22,7 @@ FEATURE = Feature(
             "prepare",
             "linewatt.features.users.prepare_command:prepare_command",
             "Measure",
-            "Put what scripted users need on client hosts that lack it.",
+            "Install the software for scripted users on client hosts.",
         ),
     ),
     campaign_keys=(

@@ -30,7 +30,7 @@ _WORDS = {
 def prepare_clients(
     *, file: Path, hosts: Path | None, wheelhouse: Path | None, remove: bool, as_json: bool
 ) -> None:
-    """Put what scripted users need on client hosts that lack it."""
+    """Install the software for scripted users on client hosts."""
     import asyncio
 
     if remove and wheelhouse is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt prepare``: the environment that scripted users need on client hosts, put there or taken away."""
+"""``linewatt prepare``: install or remove the software for scripted users on client hosts."""
 
 from __future__ import annotations
 
@@ -17,17 +17,14 @@ def prepare_command(
         None,
         "--wheelhouse",
         metavar="DIR",
-        help="Install from wheels of this directory: for clients that reach no package index.",
+        help="Install wheels from this directory, for clients without a package index.",
     ),
-    remove: bool = typer.Option(
-        False, "--remove", help="Take away all that prepare ever put on these hosts, of any version."
-    ),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+    remove: bool = typer.Option(False, "--remove", help="Remove what any version of prepare installed."),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:
-    """Put what scripted users need on client hosts that lack it.
+    """Install the software for scripted users on client hosts.
 
-    Exit 1 if one failed. It is one folder in the login user's cache and stays until --remove. docs/users.md
-    says what is in it.
+    Exit 1 if a host failed. Files stay in the login user's cache until --remove; docs/users.md lists them.
     """
     from linewatt.features.users.prepare_action import prepare_clients
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt demo``: the whole chain on this machine alone, and nothing left of it but the result."""
+"""``linewatt demo``: run and report an example on a temporary lab; only the results stay."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import typer
 
 from linewatt.cli import RESULTS_FOLDER, Results
 
-_FILE = typer.Option(None, "--campaign", metavar="FILE", help="Campaign to run in place of the one shipped.")
+_FILE = typer.Option(None, "--campaign", metavar="FILE", help="Campaign to run instead of the example.")
 _OUTPUT = typer.Option(
-    None, "--output", "-o", metavar="FILE", help="Report to write; left out: beside the result."
+    None, "--output", "-o", metavar="FILE", help="Report to write; default: beside the result."
 )
 _RATE = typer.Option("10gbit", "--rate", metavar="RATE", help="Rate of the lab's data links.")
 
@@ -22,9 +22,9 @@ def demo(
     output: Path | None = _OUTPUT,
     rate: str = _RATE,
 ) -> None:
-    """Run the example campaign on two simulated hosts, with its report.
+    """Run and report the example campaign on two simulated hosts.
 
-    A lab is brought up for it on this machine, and is gone afterwards. Needs root.
+    Builds a lab on this machine and removes it afterwards. Needs root.
     """
     from linewatt.features.lab.commands.demo_action import run_demo
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The example campaign run on a lab of its own."""
+"""Run the example campaign on a temporary lab."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHIPPED = Path(__file__).parents[1] / "demo.yaml"
 
 
 def run_demo(*, file: Path | None, results: Path, output: Path | None, rate: str) -> None:
-    """Run the example campaign on two simulated hosts, with its report."""
+    """Run and report the example campaign on two simulated hosts."""
     can_be_made("--results", results)
     if output is not None:
         checked_target(output)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A campaign run on guests of two kernels, and compared."""
+"""Compare kernels on guests in one campaign."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def compare_kernels(  # noqa: PLR0913  one parameter an option
     factor: str | None,
     results: Path,
 ) -> None:
-    """Compare kernels on guests of this machine: one campaign, measured in turn."""
+    """Compare kernels on guests of this machine, in one campaign."""
     if len(set(kernel)) < max(2, len(kernel)):
         raise InvalidInput("lab kernels: give --kernel FILE at least twice, each with another kernel")
     if factor is not None:

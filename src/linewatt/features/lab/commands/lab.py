@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 
 _NAME = typer.Option("lab", "--name", metavar="NAME", help="Name of the lab: a-z, 0-9 and -, at most 20.")
-_JSON = typer.Option(False, "--json", help="One JSON document on stdout.")
+_JSON = typer.Option(False, "--json", help="Print one JSON document.")
 
 lab_app = typer.Typer(
     cls=Group,
@@ -52,7 +52,7 @@ _SHARED = typer.Option(
     "none",
     "--shared",
     metavar="RATE",
-    help="What the switch forwards to a host at most, through all its ports together; none: unlimited.",
+    help="Highest rate from the switch to a host, over all its ports; none: unlimited.",
 )
 _INVENTORY = typer.Option(None, "--inventory", metavar="FILE", help="Write the inventory here too.")
 _BMC = typer.Option(True, "--bmc/--no-bmc", help="A simulated BMC for each host.")
@@ -60,49 +60,47 @@ _BMC_REFRESH = typer.Option(
     0.0,
     "--bmc-refresh",
     metavar="SECONDS",
-    help="Seconds that BMCs hold their readings, as slow ones do; 0: they do not.",
+    help="Time between updates of BMC readings; 0: continuous.",
 )
 _BMC_AVERAGE = typer.Option(
     0.0,
     "--bmc-average",
     metavar="SECONDS",
-    help="Seconds that BMCs average over, as many do; 0: they do not.",
+    help="Time over which BMCs average; 0: no averaging.",
 )
 _BMC_GAIN = typer.Option(
-    0.0, "--bmc-gain", metavar="PERCENT", help="What supplies read too much at their BMC, in percent."
+    0.0, "--bmc-gain", metavar="PERCENT", help="Gain error of BMC readings of power supplies."
 )
 _BMC_OFFSET = typer.Option(
-    0.0, "--bmc-offset", metavar="WATTS", help="What a host reads too much at its BMC beyond that."
+    0.0, "--bmc-offset", metavar="WATTS", help="Offset error of BMC readings, per host."
 )
-_BMC_DELAY = typer.Option(0.0, "--bmc-delay", metavar="SECONDS", help="Seconds by which BMCs are late.")
-_PLUG = typer.Option(
-    False, "--plug", help="A second meter of each host, at the plug, that shows what is drawn."
-)
+_BMC_DELAY = typer.Option(0.0, "--bmc-delay", metavar="SECONDS", help="Delay of BMC readings.")
+_PLUG = typer.Option(False, "--plug", help="A second meter per host, at the plug, without BMC errors.")
 _VM = typer.Option(
     None,
     "--vm",
     metavar="N",
-    help="N virtual machines as hosts, 1 to 16, by itself 2, with kernels of their own.",
+    help="Use N virtual machines as hosts, 1 to 16; without N: 2.",
 )
 _NIC = typer.Option(
     [],
     "--nic",
     metavar="MODEL",
-    help="A data NIC of each guest, once for each: vmxnet3 (default), e1000e, virtio-net-pci,"
-    " which may have queues=N, each with node=K behind a comma; e1000, rtl8139, pcnet and others.",
+    help="Data NIC of each guest; repeatable. vmxnet3 (default), e1000e, virtio-net-pci[,queues=N], each"
+    " also with ,node=K; or e1000, rtl8139, pcnet and others.",
 )
 _KERNEL = typer.Option(
     [],
     "--kernel",
     metavar="FILE",
-    help="Kernel image of the guests, several by turns; default: the newest in /boot.",
+    help="Kernel image of guests; several are used in turn; default: newest in /boot.",
 )
 _CPUS = typer.Option(2, "--cpus", metavar="N", help="CPUs of each guest.")
-_THREADS = typer.Option(1, "--threads", metavar="N", help="Hardware threads of a guest's core, 1 or 2.")
+_THREADS = typer.Option(1, "--threads", metavar="N", help="Hardware threads per guest core, 1 or 2.")
 _NODES = typer.Option(1, "--nodes", metavar="N", help="NUMA nodes of each guest, 1 to 4.")
 _MEMORY = typer.Option(768, "--memory", metavar="MIB", help="Memory of each guest.")
 _ACPI_METER = typer.Option(
-    False, "--acpi-meter", help="A power meter of each guest's firmware, which asks its BMC."
+    False, "--acpi-meter", help="ACPI power meter in each guest, with its BMC's values."
 )
 
 
@@ -134,7 +132,7 @@ def up(  # noqa: PLR0913  one parameter an option
 ) -> None:
     """Build a lab and print the path of its inventory.
 
-    A campaign's hosts: can name it. Needs root.
+    Use it as hosts: of a campaign. Needs root.
     """
     from linewatt.features.lab import api as lab
 
@@ -204,9 +202,9 @@ def down(
     all_labs: bool = typer.Option(False, "--all", help="All labs of this machine."),
     as_json: bool = _JSON,
 ) -> None:
-    """Remove a lab: its processes, namespaces, links and files.
+    """Remove a lab: processes, namespaces, links and files.
 
-    Also what a killed up left. Needs root.
+    Also removes a half-built lab. Needs root.
     """
     from linewatt.features.lab import api as lab
 
@@ -228,9 +226,9 @@ def status(
     name: str | None = typer.Option(None, "--name", metavar="NAME", help="Only this lab."),
     as_json: bool = _JSON,
 ) -> None:
-    """List the labs of this machine, and whether their hosts answer.
+    """List the labs of this machine and the state of their hosts.
 
-    Of each host its sshd and its BMC are asked.
+    Checks the sshd and BMC of each host.
     """
     from linewatt.features.lab import api as lab
 
