@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m bench [NAME…] [--quick] [--json FILE] [--markdown FILE]``: measure, print one table.
+"""``python -m bench [NAME…] [--quick | --smoke] [--json FILE] [--markdown FILE]``: measure, print one table.
 
 A report, never a gate.
 """
@@ -12,9 +12,10 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from bench import (
@@ -22,6 +23,7 @@ from bench import (
     capacity,
     compare_1000,
     ftp_users,
+    growth,
     hosts96,
     list_1000,
     machine,
@@ -38,34 +40,45 @@ from bench import (
     trial_overhead,
     whole_run,
 )
-from bench.rows import Measurement, MeasurementFailed, Row, as_dict, markdown, table
+from bench.effort import Effort
+from bench.rows import Measurement, MeasurementFailed, Row, as_dict, markdown, of_a_part, table
 from linewatt.errors import LinewattError
 
 SCHEMA_VERSION = 1
 
-MEASUREMENTS: dict[str, tuple[Callable[..., list[Row]], int]] = {
-    module.__name__.removeprefix("bench."): (module.measure, module.ABOUT_S)
-    for module in (
-        startup,
-        storing,
-        place_512,
-        compare_1000,
-        list_1000,
-        report_10000,
-        serve_1000,
-        soak_report,
-        trial_overhead,
-        campaign_edges,
-        whole_run,
-        own_cpu,
-        capacity,
-        power_sweeps,
-        ftp_users,
-        hosts96,
-        placement_hosts96,
-        throughput_paired,
-    )
-}
+_WAITS = (
+    startup,
+    storing,
+    list_1000,
+    compare_1000,
+    report_10000,
+    trial_overhead,
+    campaign_edges,
+    whole_run,
+    own_cpu,
+    hosts96,
+)
+"""of what a user waits for, and what hosts bear: 20 minutes together"""
+_OTHERS = (
+    place_512,
+    serve_1000,
+    soak_report,
+    capacity,
+    power_sweeps,
+    ftp_users,
+    placement_hosts96,
+    throughput_paired,
+    growth,
+)
+ALL = "all"
+
+
+def _by_name(modules: Iterable[ModuleType]) -> dict[str, tuple[Callable[[Effort], list[Row]], int]]:
+    return {one.__name__.removeprefix("bench."): (one.measure, one.ABOUT_S) for one in modules}
+
+
+USUAL = tuple(_by_name(_WAITS))
+MEASUREMENTS = _by_name((*_WAITS, *_OTHERS))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -77,18 +90,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     interrupt_once()
     found = machine.look()
     print(found.heading() + "\n")
+    names = _chosen(chosen.names)
     done: list[Measurement] = []
     try:
-        for name in chosen.names or MEASUREMENTS:
-            done.append(_measured(name, quick=chosen.quick))
+        for name in names:
+            done.append(_measured(name, chosen.effort))
     except KeyboardInterrupt:
         _say("interrupted; what was measured until now:")
     print("\n".join(table(done)))
     if chosen.json is not None:
-        chosen.json.write_text(json.dumps(_document(found, done, quick=chosen.quick), indent=1) + "\n")
+        chosen.json.write_text(json.dumps(_document(found, done, chosen.effort), indent=1) + "\n")
     if chosen.markdown is not None:
         chosen.markdown.write_text("\n".join(markdown(done)) + "\n")
-    if len(done) < len(chosen.names or MEASUREMENTS):
+    if len(done) < len(names):
         return 130
     return 1 if any(one.failure for one in done) else 0
 
@@ -96,41 +110,60 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Speed and cost of linewatt itself.")
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", help=f"one of: {', '.join(MEASUREMENTS)}; none: all"
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help=f"one of: {', '.join(MEASUREMENTS)}, or {ALL}; none: {', '.join(USUAL)}",
     )
-    parser.add_argument("--quick", action="store_true", help="fewer and shorter runs: a look, no evidence")
+    efforts = parser.add_mutually_exclusive_group()
+    for effort, what in (
+        (Effort.QUICK, "fewer and shorter runs: a look, no evidence"),
+        (Effort.SMOKE, "as little as possible: whether it still runs; nothing is compared with a target"),
+    ):
+        efforts.add_argument(
+            f"--{effort.value}", dest="effort", action="store_const", const=effort, help=what
+        )
+    parser.set_defaults(effort=Effort.WHOLE)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every value to this file as well")
     parser.add_argument(
         "--markdown", type=Path, metavar="FILE", help="write the table to this file, as docs/bench.md has it"
     )
     chosen = parser.parse_args(arguments)
-    unknown = [name for name in chosen.names if name not in MEASUREMENTS]
+    unknown = [name for name in chosen.names if name not in {*MEASUREMENTS, ALL}]
     if unknown:
         parser.error(f"no measurement called {', '.join(unknown)}; there are: {', '.join(MEASUREMENTS)}")
     return chosen
 
 
-def _measured(name: str, *, quick: bool) -> Measurement:
+def _chosen(names: Sequence[str]) -> Sequence[str]:
+    if ALL in names:
+        return tuple(MEASUREMENTS)
+    return names or USUAL
+
+
+def _measured(name: str, effort: Effort) -> Measurement:
     """One measurement; that it failed is part of the answer."""
     measure, about_s = MEASUREMENTS[name]
-    _say(f"{name}: about {about_s // 3 if quick else about_s} s")
+    _say(f"{name}: about {effort.of(about_s, about_s // 3, 3)} s")
     began_s = time.monotonic()
     rows: list[Row] = []
     failure = None
     try:
         with machine.beside_others("self") as others:
-            rows = measure(quick=quick)
+            rows = measure(effort)
     except (MeasurementFailed, LinewattError, OSError, ValueError) as error:
         failure = f"{type(error).__name__}: {error}"
         _say(f"{name}: {failure}")
+    if effort is Effort.SMOKE:
+        rows = of_a_part(rows)
     return Measurement(name, tuple(rows), others.cores, time.monotonic() - began_s, failure)
 
 
-def _document(found: machine.Machine, done: Sequence[Measurement], *, quick: bool) -> dict[str, Any]:
+def _document(found: machine.Machine, done: Sequence[Measurement], effort: Effort) -> dict[str, Any]:
     return {
         "schema_version": SCHEMA_VERSION,
         "machine": asdict(found),
-        "quick": quick,
+        "effort": effort.value,
         "measurements": [as_dict(one) for one in done],
     }
 

@@ -18,6 +18,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from bench.cgroup import threads_s
+from bench.effort import Effort
 from bench.rig import Rig, lab_of, rig
 from bench.rows import MeasurementFailed, Row
 
@@ -29,9 +30,9 @@ _BUSY = 0.5
 """of a core: the rest is for connecting, settings and the ends of rounds"""
 
 
-def measure(*, quick: bool) -> list[Row]:
+def measure(effort: Effort) -> list[Row]:
     """Few and many hosts, with and without meters."""
-    few, many, seconds = (4, 12, 8.0) if quick else (8, 48, 20.0)
+    few, many, seconds = effort.of((8, 48, 20.0), (4, 12, 8.0), (2, 4, 2.0))
     rows = []
     for what, metered in (("", True), (", no meter", False)):
         costs = [

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.compare_results import CASES, TRIALS, write_pair
+from bench.effort import Effort
 from bench.rig import COMMAND
 from bench.rows import MeasurementFailed, Peer, Row, Target, of_a_part
 
@@ -30,9 +31,9 @@ for root in sys.argv[1:]:
 """
 
 
-def measure(*, quick: bool) -> list[Row]:
+def measure(effort: Effort) -> list[Row]:
     """Each in turn, so that all see the same machine; both read files that are in the page cache."""
-    cases = CASES // 10 if quick else CASES
+    cases = effort.of(CASES, CASES // 10, 5)
     with tempfile.TemporaryDirectory(prefix="linewatt-bench-") as directory:
         pair = [str(path) for path in write_pair(Path(directory), cases)]
         commands = {
@@ -45,7 +46,7 @@ def measure(*, quick: bool) -> list[Row]:
         _wall_s("parse", commands["parse"], environment)  # for the page cache
         time.sleep(SETTLED_S)
         first_s = _wall_s("compare", commands["compare"], environment)
-        for _ in range(3 if quick else 5):
+        for _ in range(effort.of(5, 3, 1)):
             for name, argv in commands.items():
                 walls[name].append(_wall_s(name, argv, environment))
     peer = Peer("json.loads of the same files", tuple(walls["parse"]))
@@ -55,7 +56,7 @@ def measure(*, quick: bool) -> list[Row]:
         Row("– again, to JSON", "s", tuple(walls["compare"]), Target(at_most=2.0), peer),
         Row("– again, to a table", "s", tuple(walls["table"]), Target(at_most=2.0), peer),
     ]
-    return of_a_part(rows) if quick else rows
+    return rows if effort is Effort.WHOLE else of_a_part(rows)
 
 
 def _wall_s(name: str, argv: Sequence[str], environment: dict[str, str]) -> float:

@@ -23,6 +23,7 @@ from typing import Literal
 from tests import ftp_server
 from tests.users_jobs import USUAL
 
+from bench.effort import Effort
 from bench.rows import MeasurementFailed, Peer, Row, Target
 from linewatt.features.users.worker.job import Discard, UsersJob, as_dict, from_dict
 
@@ -50,14 +51,14 @@ class Cost:
         return self.transfers * FILE_BYTES * 8 / 1e9 / self.cpu_s
 
 
-def measure(*, quick: bool) -> list[Row]:
+def measure(effort: Effort) -> list[Row]:
     """Raises MeasurementFailed, also where there is nothing to compare with."""
     if reason := ftp_server.why_not():
         raise MeasurementFailed(reason)
     missing = [tool for tool in ("curl", "lftp") if shutil.which(tool) is None]
     if missing:
         raise MeasurementFailed(f"not found: {', '.join(missing)}")
-    rounds, round_s = (QUICK_ROUNDS, QUICK_ROUND_S) if quick else (ROUNDS, ROUND_S)
+    rounds, round_s = effort.of((ROUNDS, ROUND_S), (QUICK_ROUNDS, QUICK_ROUND_S), (1, 0.5))
     rows: list[Row] = []
     with (
         tempfile.TemporaryDirectory(prefix="linewatt-bench-") as folder,

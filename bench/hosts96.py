@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from bench import byhand, wire
+from bench.effort import Effort
 from bench.rig import Finished, lab_of, namespaces, rig
 from bench.rows import MeasurementFailed, Peer, Row, Target, quantile
 from bench.trial_overhead import overheads
@@ -26,18 +27,18 @@ _EARLY_S = 0.5
 """clocks are one and the same; this only keeps a round's first SYN from falling out by rounding"""
 
 
-def measure(*, quick: bool) -> list[Row]:
+def measure(effort: Effort) -> list[Row]:
     """One campaign, every round of it 48 trials that start at one barrier."""
-    rounds = 2 if quick else 5
-    pairs = [f"h{number} -> h{number + 1}" for number in range(1, HOSTS, 2)]
-    with rig() as own, lab_of(HOSTS, "1gbit") as lab:
+    rounds, hosts = effort.of((5, HOSTS), (2, HOSTS), (1, 4))
+    pairs = [f"h{number} -> h{number + 1}" for number in range(1, hosts, 2)]
+    with rig() as own, lab_of(hosts, "1gbit") as lab:
         campaign = own.campaign(
             lab.inventory, pairs=pairs, concurrent_pairs=True, rate="2M", trials=rounds, window=_WINDOW
         )
         (switch,) = set(lab.namespaces) - {host.namespace for host in lab.hosts}
         with wire.watching(switch) as watcher:
             finished = own.run(campaign, partial=True)
-            whole = whole_rounds(finished)
+            whole = whole_rounds(finished, len(pairs))
             by_hand_s = time.time()
             spaces = namespaces(lab)
             byhand.run_at_once([byhand.commands_of(finished.path, spaces, one.number) for one in whole[0]])
@@ -49,9 +50,9 @@ def measure(*, quick: bool) -> list[Row]:
         ]
 
 
-def whole_rounds(finished: Finished) -> list[list[Trial]]:
-    """The rounds whose 48 trials are all done. Raises MeasurementFailed when there is none."""
-    whole = [one for one in by_repetition(_done(finished)) if len(one) == HOSTS // 2]
+def whole_rounds(finished: Finished, pairs: int) -> list[list[Trial]]:
+    """The rounds whose trials, one a pair, are all done. Raises MeasurementFailed when there is none."""
+    whole = [one for one in by_repetition(_done(finished)) if len(one) == pairs]
     if not whole:
         raise MeasurementFailed(
             f"no round is whole, {len(_done(finished))} trials are done: {_why(finished)}"
@@ -65,7 +66,7 @@ def _skew_rows(seen: list[list[float]], by_hand: list[float], whole: list[list[T
     def row(what: str, share: float, target: Target | None = None) -> Row:
         peer = Peer("by hand", (distance(by_hand, share),))
         values = tuple(distance(starts, share) for starts in seen)
-        return Row(f"start behind the first of 48 clients, {what}", "s", values, target, peer)
+        return Row(f"start behind the first of {len(whole[0])} clients, {what}", "s", values, target, peer)
 
     return [
         row("p95", 0.95, Target(at_most=0.05)),
@@ -83,11 +84,11 @@ def _other_rows(finished: Finished, whole: list[list[Trial]], planned: int) -> l
     per_round = tuple(overheads(tuple(one))[0] for one in whole)
     all_of_them = Target(at_least=planned, at_most=planned)
     return [
-        Row("round of 48 trials beyond its load", "s", per_round, Target(at_most=0.5)),
+        Row(f"round of {len(whole[0])} trials beyond its load", "s", per_round, Target(at_most=0.5)),
         Row("trials stored and done", "count", (len(done),), all_of_them, note=lost),
         Row("files of a trial", "count", _files(finished.path), Target(at_most=4)),
-        Row("campaign start to first load, 96 hosts", "s", (first_s,)),
-        Row("last load to prompt, 96 hosts", "s", (last_s,)),
+        Row(f"campaign start to first load, {2 * len(whole[0])} hosts", "s", (first_s,)),
+        Row(f"last load to prompt, {2 * len(whole[0])} hosts", "s", (last_s,)),
     ]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long ``linewatt list`` and ``history`` of 1,000 results take, beside looking at their files' times."""
+"""How long ``linewatt list``, ``history`` and ``sql`` of 1,000 results take. Beside: stat of their files."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from bench.compare_1000 import SETTLED_S
 from bench.compare_results import write_one
+from bench.effort import Effort
 from bench.rig import COMMAND
 from bench.rows import MeasurementFailed, Peer, Row, Target, of_a_part
 
@@ -26,9 +27,9 @@ for base, folders, files in os.walk(sys.argv[1]):
 """
 
 
-def measure(*, quick: bool) -> list[Row]:
+def measure(effort: Effort) -> list[Row]:
     """In turn; all files are in the page cache."""
-    results = _RESULTS // 10 if quick else _RESULTS
+    results = effort.of(_RESULTS, _RESULTS // 10, 5)
     with tempfile.TemporaryDirectory(prefix="linewatt-bench-") as directory:
         root = Path(directory, "results")
         for number in range(results):
@@ -40,23 +41,27 @@ def measure(*, quick: bool) -> list[Row]:
             "again": [*COMMAND, "list", "--json", *options],
             "table": [*COMMAND, "list", *options],
             "history": [*COMMAND, "history", *options],
+            "sql": [*COMMAND, "sql", "select count(*) from trials", *options],
             "look": [sys.executable, "-c", _LOOK, str(root)],
         }
         first_s = _wall_s(commands["again"], environment)
         _wall_s(commands["history"], environment)
+        first_sql_s = _wall_s(commands["sql"], environment)
         walls: dict[str, list[float]] = {name: [] for name in commands}
-        for _ in range(3 if quick else 5):
+        for _ in range(effort.of(5, 3, 1)):
             for name, argv in commands.items():
                 walls[name].append(_wall_s(argv, environment))
     peer = Peer("os.stat of the same files", tuple(walls["look"]))
     what = f"list of {results:,} results of {_CASES * _TRIALS} trials"
     rows = [
-        Row(f"{what}, the first time", "s", (first_s,), None, peer),
+        Row(f"{what}, the first time", "s", (first_s,), Target(at_most=3.0), peer),
         Row("– again, to JSON", "s", tuple(walls["again"]), Target(at_most=0.3), peer),
         Row("– again, to a table", "s", tuple(walls["table"]), Target(at_most=0.3), peer),
         Row("history of them", "s", tuple(walls["history"]), Target(at_most=1.0), peer),
+        Row("sql, a count of their trials, the first time", "s", (first_sql_s,), Target(at_most=1.0), peer),
+        Row("– again", "s", tuple(walls["sql"]), Target(at_most=1.0), peer),
     ]
-    return of_a_part(rows) if quick else rows
+    return rows if effort is Effort.WHOLE else of_a_part(rows)
 
 
 def _wall_s(argv: Sequence[str], environment: dict[str, str]) -> float:

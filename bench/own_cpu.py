@@ -18,6 +18,7 @@ from typing import Any
 
 from bench.capacity import read_each_second
 from bench.cgroup import CpuTime, Group, command_line, group
+from bench.effort import Effort
 from bench.rig import lab_of, rig
 from bench.rows import MeasurementFailed, Peer, Row, Target
 from linewatt.campaign.reading.file import load_campaign
@@ -36,9 +37,9 @@ Looks = dict[str, tuple[CpuTime, CpuTime]]
 """Host → the looks at the beginning and the end"""
 
 
-def measure(*, quick: bool) -> list[Row]:
+def measure(effort: Effort) -> list[Row]:
     """One campaign with a long idle window, then mpstat by hand on the same hosts for as long."""
-    seconds = 5.0 if quick else 20.0
+    seconds = effort.of(20.0, 5.0, 1.5)
     with rig() as own, lab_of(2, "2gbit") as lab, ExitStack() as stack:
         groups = {host.name: stack.enter_context(group(host.name)) for host in lab.hosts}
         for host in lab.hosts:

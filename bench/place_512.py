@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from bench.effort import Effort
 from bench.rig import COMMAND
 from bench.rows import MeasurementFailed, Peer, Row
 from linewatt.placement.hwloc import parse_lstopo_xml
@@ -21,7 +22,7 @@ _CPUS = _PACKAGES * _CACHES * _CORES * _THREADS
 _PROCESSES = 64
 
 
-def measure(*, quick: bool) -> list[Row]:
+def measure(effort: Effort) -> list[Row]:
     """Each in turn, so that all see the same machine."""
     text = topology_xml()
     machine = parse_lstopo_xml(text)
@@ -36,7 +37,7 @@ def measure(*, quick: bool) -> list[Row]:
             **{name: _runs(argv) for name, argv in commands.items()},
         }
         walls: dict[str, list[float]] = {name: [] for name in steps}
-        for _ in range(5 if quick else 15):
+        for _ in range(effort.of(15, 5, 1)):
             for name, step in steps.items():
                 walls[name].append(_wall_s(step))
     return _rows(walls)

@@ -18,6 +18,7 @@ from typing import Any
 
 from bench import settings_byhand
 from bench.cost import Cost, cost
+from bench.effort import Effort
 from bench.rig import lab_of, rig
 from bench.rows import MeasurementFailed, Peer, Row, Target
 from linewatt.campaign.campaign import Campaign
@@ -60,11 +61,11 @@ class Steps:
     undo: list[Cost] = field(default_factory=list)
 
 
-def measure(*, quick: bool) -> list[Row]:
+def measure(effort: Effort) -> list[Row]:
     """On one lab, in one run."""
-    repetitions = 2 if quick else 5
-    pairs = [f"h{number} -> h{number + 1}" for number in range(1, HOSTS, 2)]
-    with rig() as own, lab_of(HOSTS, "1gbit") as lab:
+    repetitions, hosts = effort.of((5, HOSTS), (2, HOSTS), (1, 4))
+    pairs = [f"h{number} -> h{number + 1}" for number in range(1, hosts, 2)]
+    with rig() as own, lab_of(hosts, "1gbit") as lab:
         file = own.campaign(lab.inventory, pairs=pairs, concurrent_pairs=True, settings=ASKED)
         return asyncio.run(_measured(file, own.directory, repetitions))
 

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from bench.cost import by_hand, cost, sweep_rows
+from bench.effort import Effort
 from bench.power_meters import meter_rows
 from bench.power_streams import STREAMS, ipmitool_stream, stream_rows
 from bench.rig import Rig, lab_of, rig
@@ -31,17 +32,17 @@ HOSTS = 96
 _NO_HOST: Any = None
 
 
-def measure(*, quick: bool) -> list[Row]:
+def measure(effort: Effort) -> list[Row]:
     """Sweeps first, then 96 BMCs."""
-    sweeps, seconds = (20, 1.5) if quick else (100, 6.0)
+    sweeps, seconds = effort.of((100, 6.0), (20, 1.5), (3, 1.0))
     with rig() as own:
         rows, left_out = meter_rows(own.directory, sweeps)
         for stream in STREAMS:
             rows += stream_rows(stream, seconds)
         with lab_of(2, "1gbit") as lab:
             rows = [*_bmc_rows(_campaign(own, lab), sweeps, 2 * seconds), *rows]
-        with lab_of(HOSTS, "1gbit") as lab:
-            rows += asyncio.run(_many(_campaign(own, lab), 10.0 if quick else 30.0))
+        with lab_of(effort.of(HOSTS, HOSTS, 2), "1gbit") as lab:
+            rows += asyncio.run(_many(_campaign(own, lab), effort.of(30.0, 10.0, 2.0)))
     notes = "; ".join(filter(None, (rows[0].note, *left_out)))
     return [replace(rows[0], note=notes), *rows[1:]]
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bench.compare_1000 import PARSE
 from bench.compare_results import CASES, TRIALS, write_one
+from bench.effort import Effort
 from bench.rig import COMMAND
 from bench.rows import MeasurementFailed, Peer, Row, Target, of_a_part
 from bench.soak_report import timed
@@ -23,9 +24,9 @@ from linewatt.report.printing.pdf import find_browser
 ABOUT_S = 120
 
 
-def measure(*, quick: bool) -> list[Row]:
+def measure(effort: Effort) -> list[Row]:
     """In turn; the files are in the page cache."""
-    cases = CASES // 10 if quick else CASES
+    cases = effort.of(CASES, CASES // 10, 5)
     with tempfile.TemporaryDirectory(prefix="linewatt-bench-") as directory:
         root = Path(directory)
         result = write_one(root / "20260101-000000-base", cases, TRIALS, seed=1)
@@ -39,12 +40,12 @@ def measure(*, quick: bool) -> list[Row]:
         environment = {**os.environ, "XDG_CACHE_HOME": directory}
         turns = [
             {name: timed(argv, environment) for name, argv in commands.items()}
-            for _ in range(2 if quick else 3)
+            for _ in range(effort.of(3, 2, 1))
         ]
         size_mb = page.stat().st_size / 1e6
         few = write_one(root / "20260102-000000-few", 10, TRIALS, seed=2)
-        opened = _opened(root, few, page, environment, turns=3 if quick else 7)
-        shown = [*_shown(root, result, quick=quick), *_shown(root, few, quick=quick)]
+        opened = _opened(root, few, page, environment, turns=effort.of(7, 3, 1))
+        shown = [*_shown(root, result, effort), *_shown(root, few, effort)]
     cpu = {name: tuple(turn[name][1] for turn in turns) for name in commands}
     memory = tuple(turn["report"][2] for turn in turns)
     peer = Peer("json.loads of the same files", cpu["parse"])
@@ -57,14 +58,14 @@ def measure(*, quick: bool) -> list[Row]:
         *opened,
         *shown,
     ]
-    return of_a_part(rows) if quick else rows
+    return rows if effort is Effort.WHOLE else of_a_part(rows)
 
 
-def _shown(root: Path, result: Path, *, quick: bool) -> list[Row]:
+def _shown(root: Path, result: Path, effort: Effort) -> list[Row]:
     """``show`` of a result with nothing kept of it, and again, in turn."""
     argv = [*COMMAND, "show", result.name, "--results", str(root)]
     first_s, again_s = [], []
-    for turn in range(3 if quick else 7):
+    for turn in range(effort.of(7, 3, 1)):
         environment = {**os.environ, "XDG_CACHE_HOME": str(root / f"cache-{result.name}-{turn}")}
         first_s.append(timed(argv, environment)[0])
         again_s.append(timed(argv, environment)[0])

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from bench.compare_1000 import SETTLED_S
 from bench.compare_results import write_one
+from bench.effort import Effort
 from bench.rig import COMMAND
 from bench.rows import MeasurementFailed, Peer, Row, Target, of_a_part
 
@@ -25,9 +26,10 @@ _START_S = 60.0
 _READ_S = 300.0
 
 
-def measure(*, quick: bool) -> list[Row]:
+def measure(effort: Effort) -> list[Row]:
     """All files are in the page cache, and what was made of results is kept."""
-    results = _RESULTS // 10 if quick else _RESULTS
+    results = effort.of(_RESULTS, _RESULTS // 10, 5)
+    requests = effort.of(10, 3, 1)
     with tempfile.TemporaryDirectory(prefix="linewatt-bench-") as directory:
         root = Path(directory, "results")
         for number in range(results):
@@ -42,8 +44,8 @@ def measure(*, quick: bool) -> list[Row]:
         with _server(root, environment) as port:
             begun_s, _ = _get(port, "/")
             _until_read(port)
-            plain = [_apart(port, "/") for _ in range(3 if quick else 10)]
-            sorted_s = [_apart(port, "/?sort=best&page=5")[0] for _ in range(3 if quick else 10)]
+            plain = [_apart(port, "/") for _ in range(requests)]
+            sorted_s = [_apart(port, "/?sort=best&page=5")[0] for _ in range(requests)]
             weight = _weight(port)
     peer = Peer("linewatt list --json of the same, kept", tuple(command_s))
     what = f"list of {results:,} results of {_CASES * _TRIALS} trials, over HTTP"
@@ -54,7 +56,7 @@ def measure(*, quick: bool) -> list[Row]:
         Row("– the first request, when nothing was ever read", "s", (first_s,), Target(at_most=0.5), peer),
         Row("– weight of the first page with all that it loads, kB", "count", (weight / 1000,), Target(300)),
     ]
-    return of_a_part(rows) if quick else rows
+    return rows if effort is Effort.WHOLE else of_a_part(rows)
 
 
 @contextmanager

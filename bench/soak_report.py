@@ -16,6 +16,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from bench.effort import Effort
 from bench.rig import COMMAND
 from bench.rows import MeasurementFailed, Peer, Row, Target, of_a_part
 from bench.soak_result import CHANNELS, CHUNK_S, HOSTS, write_result
@@ -31,9 +32,9 @@ database.execute("SELECT sum(value) FROM read_parquet(?)", [sys.argv[1]]).fetcha
 """
 
 
-def measure(*, quick: bool) -> list[Row]:
+def measure(effort: Effort) -> list[Row]:
     """Made once, in a folder that is removed; files are in the page cache where there is room for them."""
-    seconds = HOURS * 3600 // (20 if quick else 1) // CHUNK_S * CHUNK_S
+    seconds = HOURS * 3600 // effort.of(1, 20, 500) // CHUNK_S * CHUNK_S
     with tempfile.TemporaryDirectory(prefix="linewatt-bench-") as directory:
         root = Path(directory)
         if shutil.disk_usage(root).free < _ROOM_BYTES:
@@ -44,7 +45,7 @@ def measure(*, quick: bool) -> list[Row]:
         report = [*COMMAND, "report", result.name, "--results", directory, "-o", str(root / "soak.html")]
         show = [*COMMAND, "show", result.name, "--results", directory, "--json"]
         alone = [sys.executable, "-c", _ADD_UP, files]
-        found = [(timed(report), timed(alone), timed(show)) for _ in range(2 if quick else 3)]
+        found = [(timed(report), timed(alone), timed(show)) for _ in range(effort.of(3, 2, 1))]
     rows = HOSTS * len(CHANNELS) * seconds
     peer = Peer("DuckDB, a sum of the same files", tuple(by_hand[0] for _, by_hand, _ in found))
     what = f"of a soak of {rows / 1e6:,.1f} million rows"
@@ -57,7 +58,7 @@ def measure(*, quick: bool) -> list[Row]:
         ),
         Row("– show --json of the same", "s", tuple(one[0] for _, _, one in found), Target(at_most=30.0)),
     ]
-    return of_a_part(measured) if quick else measured
+    return measured if effort is Effort.WHOLE else of_a_part(measured)
 
 
 def timed(argv: Sequence[str], environment: Mapping[str, str] | None = None) -> tuple[float, float, float]:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench.effort import Effort
 from bench.rig import COMMAND, rig
 from bench.rows import MeasurementFailed, Peer, Row, Target
 
@@ -19,7 +20,7 @@ _MOST = 10_000
 """what a campaign may have"""
 
 
-def measure(*, quick: bool) -> list[Row]:
+def measure(effort: Effort) -> list[Row]:
     """Each in turn, so that all see the same machine."""
     commands = {"python": [sys.executable, "-c", "pass"], "help": [*COMMAND, "--help"]}
     walls: dict[str, list[float]] = {"python": [], "help": [], "plan": [], "most": []}
@@ -28,7 +29,7 @@ def measure(*, quick: bool) -> list[Row]:
             plan = [*COMMAND, "plan", str(_big_campaign(own.directory, cases))]
             _check_cases([*plan, "--json"], cases)
             commands[name] = plan
-        for _ in range(3 if quick else 7):
+        for _ in range(effort.of(7, 3, 1)):
             for name, argv in commands.items():
                 walls[name].append(_wall_s(argv))
     peer = Peer("python -c pass", tuple(walls["python"]))

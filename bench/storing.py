@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from bench.effort import Effort
 from bench.rig import lab_of, rig
 from bench.rows import Peer, Row, Target
 from linewatt.campaign import stored
@@ -23,7 +24,7 @@ from linewatt.loads.registry import LOADS
 from linewatt.store import raw, read, write
 
 ABOUT_S = 25
-_WINDOW = {"omit": 1, "seconds": 10, "tail": 1}
+_WINDOW = {"omit": 1, "tail": 1}
 
 
 def _rows(again: Callable[[], Measured], directory: Path, times: int) -> list[Row]:
@@ -63,11 +64,13 @@ def _again(result: Path) -> Measured:
     return measured_of(known.run, readings, known.setup, LOADS[campaign.load], known.overhead_s)
 
 
-def measure(*, quick: bool) -> list[Row]:
+def measure(effort: Effort) -> list[Row]:
     """A campaign of one trial in a lab, and what it stored again."""
     with rig() as own, lab_of(2, "2gbit") as lab:
-        finished = own.run(own.campaign(lab.inventory, trials=1, window=_WINDOW))
-        return _rows(lambda: _again(finished.path), own.directory, 10 if quick else 60)
+        finished = own.run(
+            own.campaign(lab.inventory, trials=1, window={**_WINDOW, "seconds": effort.of(10, 10, 1)})
+        )
+        return _rows(lambda: _again(finished.path), own.directory, effort.of(60, 10, 3))
 
 
 def _files_s(folder: Path, texts: Mapping[str, str]) -> float:

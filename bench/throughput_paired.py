@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from bench import byhand
+from bench.effort import Effort
 from bench.rig import Rig, lab_of, namespaces, rig
 from bench.rows import MeasurementFailed, Peer, Row, Target
 from linewatt.features.lab.api import Lab
@@ -28,17 +29,17 @@ class _Kind:
     pairs: int
 
 
-def measure(*, quick: bool) -> list[Row]:
+def measure(effort: Effort) -> list[Row]:
     """A link shaped well below what the CPUs can do, and one where a CPU is the limit."""
     kinds = (
-        _Kind("link shaped to 2 Gbit/s", "2gbit", 3 if quick else 16),
-        _Kind("unshaped, a CPU is the limit", "none", 3 if quick else 16),
+        _Kind("link shaped to 2 Gbit/s", "2gbit", effort.of(20, 3, 1)),
+        _Kind("unshaped, a CPU is the limit", "none", effort.of(20, 3, 1)),
     )
-    return [_row(kind, quick) for kind in kinds]
+    return [_row(kind, effort) for kind in kinds]
 
 
-def _row(kind: _Kind, quick: bool) -> Row:
-    window = {"omit": 1, "seconds": 2 if quick else 3, "tail": 1}
+def _row(kind: _Kind, effort: Effort) -> Row:
+    window = {"omit": 1, "seconds": effort.of(3, 2, 1), "tail": 1}
     with rig() as own, lab_of(2, kind.rate) as lab:
         pairs = _pairs(own, lab, kind.pairs, window)
     ratios = tuple(with_linewatt / without for with_linewatt, without in pairs)

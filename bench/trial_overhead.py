@@ -12,6 +12,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from bench import byhand
+from bench.effort import Effort
 from bench.rig import lab_of, namespaces, rig
 from bench.rows import MeasurementFailed, Peer, Row, Target
 from linewatt.model import Trial
@@ -21,13 +22,13 @@ _WINDOW = {"omit": 1, "seconds": 2, "tail": 1}
 _LOAD_S = sum(_WINDOW.values())
 
 
-def measure(*, quick: bool) -> list[Row]:
+def measure(effort: Effort) -> list[Row]:
     """One campaign of many short trials, and runs by hand before and after it."""
-    trials = 4 if quick else 15
+    trials = effort.of(15, 4, 2)
     with rig() as own, lab_of(2, "2gbit") as lab:
         first = own.run(own.campaign(lab.inventory, trials=1, window=_WINDOW))
         commands = byhand.commands_of(first.path, namespaces(lab))
-        half = 1 if quick else 4
+        half = effort.of(4, 1, 1)
         by_hand = [byhand.run(commands).wall_s - commands.seconds for _ in range(half)]
         finished = own.run(own.campaign(lab.inventory, trials=trials, window=_WINDOW))
         by_hand += [byhand.run(commands).wall_s - commands.seconds for _ in range(half)]

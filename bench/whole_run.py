@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bench.byhand import wait_listening
+from bench.effort import Effort
 from bench.rig import Rig, lab_of, rig
 from bench.rows import MeasurementFailed, Peer, Row, Target
 from linewatt.features.lab.api import HostLayout, Lab
@@ -53,14 +54,14 @@ ssh "$1" "until iperf3 -c $3 --port $4 --time $5 --json; do (( SECONDS < 30 )) |
 """
 
 
-def measure(*, quick: bool) -> list[Row]:
+def measure(effort: Effort) -> list[Row]:
     """linewatt, Nepta and a script, in turn, for each length of the window."""
     python = os.environ.get(NEPTA)
     rows: list[Row] = []
     with rig() as own, lab_of(2, "2gbit") as lab:
-        for window in _WINDOWS:
+        for window in effort.of(_WINDOWS, _WINDOWS, _WINDOWS[:1]):
             beyond_s: dict[str, list[float]] = {"linewatt": [], "script": [], "nepta": []}
-            for _ in range(2 if quick else 7):
+            for _ in range(effort.of(7, 2, 1)):
                 for name, seconds in _round(own, lab, window, python):
                     beyond_s[name].append(seconds)
             rows += _rows(window["seconds"], beyond_s)

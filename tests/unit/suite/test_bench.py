@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from bench import __main__ as program
 from bench import byhand, capacity, cgroup, hosts96, own_cpu, wire
+from bench.effort import Effort
 from bench.rows import (
     Measurement,
     MeasurementFailed,
@@ -317,12 +318,14 @@ def test_an_unknown_measurement_is_wrong_use(capsys: pytest.CaptureFixture[str])
 def test_only_a_failed_measurement_fails_the_bench(
     fails: bool, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def measure(*, quick: bool) -> list[Row]:
+    def measure(effort: Effort) -> list[Row]:
+        assert effort is Effort.WHOLE
         if fails:
             raise MeasurementFailed("no trial is done")
         return [Row("far too slow", "s", (9.0,), Target(at_most=1.0))]
 
     monkeypatch.setattr(program, "MEASUREMENTS", {"edges": (measure, 1)})
+    monkeypatch.setattr(program, "USUAL", ("edges",))
     monkeypatch.setattr(program, "interrupt_once", lambda: None)
     monkeypatch.setattr("os.geteuid", lambda: 0)
     assert program.main(["--json", str(tmp_path / "bench.json")]) == status
