@@ -34,6 +34,7 @@ lint-imports() { as_caller .venv/bin/lint-imports "$@"; }
 check mypy
 check ruff format --check .
 check ruff check .
+check as_caller .venv/bin/python -m scripts.plain_words
 check lint-imports --no-cache --no-logo
 status=0
 for at in "${!processes[@]}"; do

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-CHECKERS = ("mypy", "ruff", "lint-imports")
+CHECKERS = ("mypy", "ruff", "lint-imports", "python")
 FOUND = "Found 3 errors in 2 files (checked 9 source files)"
 WORKER_FAILED = "error: INTERNAL ERROR"
 FAKE = """#!/bin/sh
@@ -51,18 +51,21 @@ def lint(checkout: Path, failing: str = "none", report: str = "") -> tuple[int, 
 def test_lint_runs_each_checker_on_the_whole_repository(checkout: Path) -> None:
     status, _, calls = lint(checkout)
     assert status == 0
-    imports, types, *style = sorted(calls)
+    imports, types, words, *style = sorted(calls)
     assert imports == "lint-imports --no-cache --no-logo"
     assert re.fullmatch(r"mypy --num-workers [1-9]\d*", types)
+    assert words == "python -m scripts.plain_words"
     assert style == ["ruff check .", "ruff format --check ."]
 
 
-@pytest.mark.parametrize("failing", ["mypy", "ruff format", "ruff check", "lint-imports"])
+@pytest.mark.parametrize(
+    "failing", ["mypy", "ruff format", "ruff check", "lint-imports", "python -m scripts.plain_words"]
+)
 def test_lint_fails_with_the_report_of_any_checker(checkout: Path, failing: str) -> None:
     status, output, calls = lint(checkout, failing, FOUND)
     assert status == 1
     assert FOUND in output
-    assert len(calls) == 4
+    assert len(calls) == 5
 
 
 def test_mypy_runs_again_without_workers_when_a_worker_fails(checkout: Path) -> None:
