@@ -65,7 +65,7 @@ def _transfer(line: str) -> LoggedTransfer:
     # Nine fields follow the name, which may hold blanks; vsftpd writes those as underscores.
     words = line.split()
     if len(words) < 18 or words[-7] not in {"o", "i"} or not words[7].isdigit():
-        raise ParseError(f"vsftpd's transfer log: {line.strip()!r} is no line of xferlog(5)")
+        raise ParseError(f"vsftpd's transfer log: {line.strip()!r} is not a line of xferlog(5)")
     return LoggedTransfer(
         client=words[6],
         path=" ".join(words[8:-9]),

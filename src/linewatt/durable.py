@@ -95,7 +95,7 @@ def can_be_made(name: str, path: Path) -> None:
     while not existing.exists() and existing != existing.parent:
         existing = existing.parent
     if not existing.is_dir():
-        raise InvalidInput(f"{name} {path}: {existing} is no directory; name another place")
+        raise InvalidInput(f"{name} {path}: {existing} is not a directory; name another place")
     try:
         handle, probe = tempfile.mkstemp(
             dir=existing, prefix=".linewatt-"

@@ -16,6 +16,7 @@ LinewattError               what, where, what to do: one line for the user
 │   ├── NoJson              a text is no JSON
 │   └── NotReady            a sensor says that its readings are still to come
 ├── StoreError              a result is missing, damaged, or would be overwritten
+│   ├── UnknownResult       an id or a name stands for no result, or for several (exit 2)
 │   ├── DamagedFile         a stored file is not what linewatt writes
 │   └── DiskFull            the disk that results are stored on has no room left
 └── LabError                the lab cannot be built or taken down
@@ -128,6 +129,12 @@ class NobodyCame(ParseError):
 
 class StoreError(LinewattError):
     """A stored result is missing, damaged, or would be overwritten."""
+
+
+class UnknownResult(StoreError):
+    """An id or a name stands for no result, or for several."""
+
+    exit_code = 2
 
 
 class DamagedFile(StoreError):

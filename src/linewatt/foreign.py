@@ -232,7 +232,7 @@ def number(word: str | bytes, what: str) -> float:
     except _Refused as error:
         raise ParseError(f"{what}: {error}") from None
     except ValueError:
-        raise ParseError(f"{what}: {_quoted(word)} is no number") from None
+        raise ParseError(f"{what}: {_quoted(word)} is not a number") from None
 
 
 Number = TypeVar("Number", int, float)
@@ -240,7 +240,7 @@ Number = TypeVar("Number", int, float)
 
 def _bounded(value: Number, word: str | bytes, largest: float) -> Number:
     if math.isnan(value):
-        raise _Refused(f"{_quoted(word)} is no number")
+        raise _Refused(f"{_quoted(word)} is not a number")
     if not -largest <= value <= largest or math.isinf(value):
         raise _Refused(f"{_quoted(word)} is too large for a number")
     return value

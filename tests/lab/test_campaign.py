@@ -398,7 +398,7 @@ def test_ctrl_c_undoes_everything_and_keeps_what_was_measured(bench: Bench) -> N
     process.send_signal(signal.SIGINT)
     _, err = end(process, 130)
     assert "Traceback" not in err
-    assert f"interrupted; 1 of 3 trials stored, go on with: linewatt resume {bench.result.name}" in err
+    assert f"interrupted; 1 of 3 trials kept; continue with: linewatt resume {bench.result.name}" in err
     assert bench.settings("net.ipv4.tcp_rmem") == before
     bench.until_nothing_runs()
     assert [trial["number"] for trial in bench.trials()] == [1]

@@ -145,7 +145,7 @@ def test_the_button_stops_a_run_as_an_interrupt_does(bench: Bench) -> None:
         assert "1 of 3 trials are stored" in words["text"]
         assert web.ask(f"/live/{name}/stop", {"token": token[1]})[0] == 409
     assert "Traceback" not in err
-    assert f"interrupted; 1 of 3 trials stored, go on with: linewatt resume {name}" in err
+    assert f"interrupted; 1 of 3 trials kept; continue with: linewatt resume {name}" in err
     said: list[dict[str, Any]] = [json.loads(line) for line in out.splitlines()]
     assert any("stopped by linewatt serve" in one.get("text", "") for one in said)
     assert bench.settings("net.ipv4.tcp_rmem") == before

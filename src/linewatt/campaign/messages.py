@@ -39,22 +39,36 @@ _EXPECTED = {
 _LISTS = ("tuple_type", "list_type")
 _MAPPINGS = ("model_type", "model_attributes_type")
 _MEANT = {
+    "bandwidth": "rate",
+    "bitrate": "rate",
     "dev": "data",
     "device": "data",
+    "duration": "window",
     "host": "address",
     "hostname": "address",
     "interface": "data",
     "ip": "address",
+    "iterations": "trials",
     "key": "key_file",
+    "label": "factors",
     "login": "user",
     "nic": "data",
+    "parallel": "streams",
     "pin": "placement",
+    "protocol": "tests",
     "private_key": "key_file",
     "proxyjump": "jump",
+    "repeat": "trials",
+    "repetitions": "trials",
+    "runs": "trials",
     "ssh_key": "key_file",
+    "threads": "streams",
+    "time": "window",
     "username": "user",
 }
 """what others call a key, and what it is called here"""
+_PARENTS = ("settings", "window")
+"""whose keys are often written one level too high"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +127,8 @@ def problem(locate: Locate, path: KeyPath, message: str) -> Problem:
 def suggest(wrong: str, choices: Iterable[str]) -> str:
     """``did you mean x?``, or the list of what is known when nothing is near."""
     names = sorted(choices)
-    near = difflib.get_close_matches(wrong, names, n=1)
-    meant = near or [name for name in names if name == _MEANT.get(wrong.lower())]
+    translated = [name for name in names if name == _MEANT.get(wrong.lower())]
+    meant = translated or difflib.get_close_matches(wrong.lower(), names, n=1)
     return f"did you mean {meant[0]}?" if meant else f"known here: {', '.join(names) or 'none'}"
 
 
@@ -127,11 +141,15 @@ def _problems(
             continue  # its items are wrong, and each is reported itself
         path, leaf = _path(value, error["loc"]), error["loc"][-1] if error["loc"] else None
         if kind == "extra_forbidden":
-            text = f"unknown key; {suggest(str(leaf), _known_keys(model, error['loc'][:-1]))}"
-            yield problem(locate, (*at, *path), AboutKey(text))
+            hint = _deeper(model, error["loc"]) or suggest(str(leaf), _known_keys(model, error["loc"][:-1]))
+            yield problem(locate, (*at, *path), AboutKey(f"unknown key; {hint}"))
         elif kind == "missing":
             field = _field(model, error["loc"])
             example = ""
+            if leaf == "label" and path[-1:] in (("sysctl",), ("offload",)):
+                text = f"name each one as a factor, such as `{path[-1]}.NAME: [A, B]`"
+                yield problem(locate, (*at, *path), AboutKey(text))
+                return
             if field and field.examples:
                 example = f", for example `{locate.key(at, str(leaf))}{field.examples[0]}`"
             yield problem(locate, (*at, *path, str(leaf)), AboutKey(f"is missing; add it{example}"))
@@ -145,6 +163,13 @@ def _problems(
         else:
             message = _message(error)
             yield problem(locate, (*at, *path), AboutKey(message) if leaf == "[key]" else message)
+
+
+def _deeper(model: type[BaseModel], loc: tuple[int | str, ...]) -> str:
+    """Where a key of the whole file is known one level deeper, as ``mtu`` is below ``settings``."""
+    above, leaf = loc[:-1], str(loc[-1])
+    parents = () if above else (parent for parent in _PARENTS if leaf in _known_keys(model, (parent,)))
+    return next((f"did you mean {parent}.{leaf}?" for parent in parents), "")
 
 
 def _not_a_list(text: str, choices: Sequence[str]) -> str:
@@ -190,7 +215,7 @@ def _message(error: ErrorDetails) -> str:
         return f"must be a mapping with the key {context['discriminator']}"
     if kind == "union_tag_invalid":
         expected_tags = context["expected_tags"].replace("'", "")
-        return f"has no {context['discriminator']} {context['tag']!r}; known here: {expected_tags}"
+        return f"unknown {context['discriminator']} {context['tag']!r}; known here: {expected_tags}"
     if kind in ("too_short", "string_too_short"):
         return f"must not be empty; give at least {context['min_length']}"
     if kind == "too_long":

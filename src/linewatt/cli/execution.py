@@ -151,10 +151,12 @@ class _Heard:
         """For who ended it; nothing where nothing is stored."""
         if self._started is None or not self._stored:
             return ""
-        stored_words = f"{self._stored} of {self._started.trials} trials stored"
+        kept = f"; {self._stored} of {self._started.trials} trials kept"
         if self._passing:
-            return f"; {stored_words}, see: linewatt show {self._started.id}; its hosts go with this command"
-        return f"; {stored_words}, go on with: linewatt resume {self._started.id}"
+            return (
+                f"{kept}; see: linewatt show {self._started.id} (the lab's hosts are gone with this command)"
+            )
+        return f"{kept}; continue with: linewatt resume {self._started.id}"
 
     def until_done(self, work: Coroutine[Any, Any, T]) -> T:
         """Run to the end. Hosts that are left changed are worse news than whatever else ended the work."""

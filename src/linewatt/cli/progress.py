@@ -52,7 +52,9 @@ class PlainProgress:
                 for problem in event.problems:
                     tell(f"warning: {problem}")
                 then = (
-                    ", and these hosts go with this command" if self._passing else "; run `linewatt restore`"
+                    "; these hosts are gone with this command"
+                    if self._passing
+                    else "; run `linewatt restore`"
                 )
                 tell(f"warning: not everything could be put back{then}")
             case events.TrialStored():
@@ -107,7 +109,7 @@ def ended(event: events.Ended, *, passing: bool = False) -> str:
     if event.failed:
         words.append(f"{event.failed} failed")
     if event.pending:
-        how = "its hosts go with this command" if passing else f"linewatt resume {event.id}"
+        how = "the lab's hosts are gone with this command" if passing else f"linewatt resume {event.id}"
         words.append(f"{event.pending} not run ({how})")
     return ", ".join(words) + f"; results in {event.path}"
 

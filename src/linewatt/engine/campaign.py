@@ -155,7 +155,7 @@ class CampaignRun(Run[events.Ended]):
         except HostError as error:
             if self._campaign.is_passing or not any(trial_dirs(path)):
                 raise
-            raise HostError(f"{error}; go on with: linewatt resume {path.name}") from error
+            raise HostError(f"{error}; continue with: linewatt resume {path.name}") from error
 
     async def _rounds(self, path: Path, rounds: Sequence[Round], stage: Stage, remaining: Remaining) -> None:
         from linewatt.engine.rounds import RoundRunner

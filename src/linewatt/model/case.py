@@ -88,7 +88,7 @@ class Case:
 
     def __post_init__(self) -> None:
         if not _is_test(self.test):
-            raise ValueError(f"{self.test[:40]!r} is no name of a test")
+            raise ValueError(f"{self.test[:40]!r} is not a name of a test")
 
     @property
     def is_tcp(self) -> bool:

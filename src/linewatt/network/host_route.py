@@ -52,7 +52,7 @@ class HostRoute:
             return value
         match = _VALUE.fullmatch(value)
         if match is None:
-            raise InvalidInput(f"{value!r} is no route to an address; write dev INTERFACE src ADDRESS")
+            raise InvalidInput(f"{value!r} is not a route to an address; write dev INTERFACE src ADDRESS")
         try:
             return host_route_setting(checked_interface(match[1]), str(ipaddress.ip_address(match[2])))
         except (ChangeError, ValueError) as error:
@@ -87,11 +87,11 @@ def host_route_setting(through: str, own_address: str) -> str:
 
 
 def _address_arguments(target: str) -> tuple[str, str]:
-    """Raises ChangeError if ``target`` is no address."""
+    """Raises ChangeError if ``target`` is not an address."""
     try:
         address = ipaddress.ip_address(target)
     except ValueError as error:
-        raise ChangeError(f"{target[:60]!r} is no address") from error
+        raise ChangeError(f"{target[:60]!r} is not an address") from error
     return f"-{address.version}", str(address)
 
 

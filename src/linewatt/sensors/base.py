@@ -53,7 +53,7 @@ def parts_of_record(record: str, mark: str, behind: str = "") -> tuple[re.Match[
     head, *parts = record.strip().split("|")
     match = re.fullmatch(rf"{mark} 1 (\d{{1,20}}){behind}", head, re.ASCII)
     if match is None or not parts or not _END.fullmatch(parts[-1]):
-        raise ParseError(f"{mark.removeprefix('linewatt-')}: {record[:60]!r} is no whole record")
+        raise ParseError(f"{mark.removeprefix('linewatt-')}: {record[:60]!r} is not a whole record")
     return match, parts[:-1]
 
 

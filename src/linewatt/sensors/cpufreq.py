@@ -246,7 +246,7 @@ def _sections(record: str) -> dict[str, dict[str, str]]:
     matches = [_SECTION.fullmatch(part) for part in parts]
     names = [match[1] or match[3] for match in matches if match]
     if None in matches or len(set(names)) < len(names):
-        raise ParseError(f"cpufreq: {record[:60]!r} is no whole record")
+        raise ParseError(f"cpufreq: {record[:60]!r} is not a whole record")
     return {
         match[1] or match[3]: _by_cpu(match[2]) if match[1] else _by_sensor(match[4])
         for match in matches

@@ -228,7 +228,7 @@ def _count_for_each_cpu(counts: list[str], cpus: int) -> list[str]:
 
 def _number(text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,20}", text, re.ASCII):
-        raise ParseError(f"interrupts: {text[:40]!r} is no count")
+        raise ParseError(f"interrupts: {text[:40]!r} is not a count")
     return int(text)
 
 

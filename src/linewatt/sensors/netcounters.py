@@ -283,7 +283,7 @@ def _number(text: str, base: int) -> float:
     try:
         return int(text, base)
     except ValueError as error:
-        raise ParseError(f"netcounters: {text[:40]!r} is no number") from error
+        raise ParseError(f"netcounters: {text[:40]!r} is not a number") from error
 
 
 SENSOR = Netcounters()

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from linewatt import foreign
 from linewatt.core.feature import named_result, result_kind_of
-from linewatt.errors import DamagedFile, LinewattError, ParseError, StoreError
+from linewatt.errors import DamagedFile, LinewattError, ParseError, StoreError, UnknownResult
 from linewatt.hosts import goes_with_its_command
 from linewatt.model import Counters, Trial
 from linewatt.power_source_keys import SourceValues, correct_trial, values_of
@@ -132,13 +132,17 @@ class Result:
 def find_result(root: Path, reference: str) -> Path:
     """Directory of a result. ``reference`` is its path, its id, or the start of only its id.
 
-    ``last`` is the newest below ``root``; features add names such as ``baseline:NAME``. Raises StoreError
+    ``last`` is the newest below ``root``; features add names such as ``baseline:NAME``. Raises UnknownResult
     naming what exists when none or several match.
     """
     if (Path(reference) / "manifest.json").is_file():
         return Path(reference)
     if (named := named_result(root, reference)) is not None:
         return named
+    if not reference:
+        raise UnknownResult(
+            "the id of a result is empty; 'linewatt list' shows the ids, 'last' is the newest"
+        )
     paths = result_dirs(root)
     if reference == "last" and paths:
         return newest_first(root)[0]
@@ -149,9 +153,9 @@ def find_result(root: Path, reference: str) -> Path:
     if len(matching) == 1:
         return root / matching[0]
     if matching:
-        raise StoreError(f"{reference}: several results match: {', '.join(matching)}; give more of the id")
+        raise UnknownResult(f"{reference}: several results match: {', '.join(matching)}; give more of the id")
     choices = f"there are: {', '.join(ids[-5:])}" if ids else "there are none yet"
-    raise StoreError(f"{reference}: no such result below {root}; {choices}")
+    raise UnknownResult(f"{reference}: no such result below {root}; {choices}")
 
 
 def newest_first(root: Path) -> list[Path]:

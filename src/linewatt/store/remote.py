@@ -89,7 +89,7 @@ def mirrored(results: Path, *, samples: bool = False) -> Mirror:
     finally:
         _write(root / _STATE, json.dumps(state).encode())
     damaged += [
-        Damaged(name, root / name, f"{stored_object!r:.80} is no name of a file")
+        Damaged(name, root / name, f"{stored_object!r:.80} is not a name of a file")
         for name, stored_object in odd.items()
     ]
     return Mirror(root, tuple(damaged))

@@ -32,7 +32,7 @@ def script_command(text: str, *arguments: str, stdin: str = "") -> Command:
 def checked_interface(target: str) -> str:
     """Raises ChangeError if ``target`` can be no interface."""
     if not _INTERFACE.fullmatch(target) or target.startswith("-"):
-        raise ChangeError(f"{target!r} is no interface name; `ip link` on the host lists them")
+        raise ChangeError(f"{target!r} is not an interface name; `ip link` on the host lists them")
     return target
 
 

@@ -12,13 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from linewatt.errors import InvalidInput
+from linewatt.foreign import shortened
 from linewatt.hosts import HostSpec
 from linewatt.hosts.facts import format_cpulist
 from linewatt.tuning.base import Change
 from linewatt.tuning.commands import HOST_TARGET
 from linewatt.tuning.nic.offload import feature_named
 from linewatt.tuning.registry import TUNING_KNOBS
-from linewatt.tuning.setting_text import choices
+from linewatt.tuning.setting_text import choices, near_names
 from linewatt.tuning.sysctl import KEEP, key_named
 
 OWN_CPUS = "irq"
@@ -57,7 +58,9 @@ def factor_named(text: str) -> Factor:
     if dot and room == "offload":
         return _feature(text, f"feature {name} of the data interface", feature_named(name))
     names = [*FACTORS, "sysctl.<key>", "offload.<feature>"]
-    raise InvalidInput(f"{text!r} is no factor; {choices(names, text)}")
+    by_hand = f"for a change by hand write {shortened(text)}: {{label: [A, B]}}; "
+    hint = choices(names, text) if near_names(names, text) else f"{by_hand}{choices(names)}"
+    raise InvalidInput(f"unknown factor {text!r}; {hint}")
 
 
 def _change(spec: HostSpec, knob: str, target: str, value: str, factor: str) -> Change:
@@ -112,7 +115,7 @@ def _udp_hash_changes(level: str, spec: HostSpec) -> list[Change]:
 
 def _check_word(level: str) -> str:
     if not _ALGORITHM.fullmatch(level):
-        raise InvalidInput(f"{level!r} is no congestion control; write a name like cubic or bbr")
+        raise InvalidInput(f"{level!r} is not a congestion control; write a name like cubic or bbr")
     return level
 
 
@@ -124,7 +127,9 @@ def _check_size(level: str) -> str:
     match = _SIZE.fullmatch(level)
     size = int(match[1]) * _UNITS[match[2].lower()] if match else 0
     if not 4096 <= size <= MAX_BUFFER_B:
-        raise InvalidInput(f"{level!r} is no size from 4K to 2 GiB less a byte; write bytes or 256K, 16M, 1G")
+        raise InvalidInput(
+            f"{level!r} is not a size from 4K to 2 GiB less a byte; write bytes or 256K, 16M, 1G"
+        )
     for unit in ("g", "m", "k"):
         if size % _UNITS[unit] == 0:
             return f"{size // _UNITS[unit]}{unit.upper()}"

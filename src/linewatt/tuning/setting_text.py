@@ -71,10 +71,14 @@ def whole(value: str, lowest: int = 0, highest: int = MAX_U32) -> int:
 def choices(names: Iterable[str], asked_for: str = "") -> str:
     """The names there are, those alike first, for the end of a message."""
     all_names = list(names)
-    near = get_close_matches(asked_for, all_names, n=3, cutoff=0.6)
-    if near:
+    if near := near_names(all_names, asked_for):
         return f"did you mean {' or '.join(near)}?"
     return f"there are {', '.join(all_names)}" if all_names else "there are none"
+
+
+def near_names(names: Iterable[str], asked_for: str) -> list[str]:
+    """Up to three names that are spelled alike."""
+    return get_close_matches(asked_for, list(names), n=3, cutoff=0.6)
 
 
 def brief_target(target: str) -> str:

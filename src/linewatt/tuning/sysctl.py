@@ -36,7 +36,7 @@ class Sysctl:
         return text
 
     def read(self, target: str) -> Command:
-        """Raises ChangeError if ``target`` is no key."""
+        """Raises ChangeError if ``target`` is not a key."""
         return tool_command("sysctl", "-n", _checked(target))
 
     def parse(self, output: str) -> str:
@@ -54,20 +54,20 @@ class Sysctl:
         return " ".join(was if word == KEEP else word for word, was in zip(words, old, strict=True))
 
     def write(self, target: str, setting: str) -> Command:
-        """Key and value travel as one argument. Raises ChangeError if ``target`` is no key."""
+        """Key and value travel as one argument. Raises ChangeError if ``target`` is not a key."""
         return tool_command("sysctl", "-q", "-w", f"{_checked(target)}={setting or _NOTHING}")
 
 
 def key_named(text: str) -> str:
     """A key as a target names it. Raises InvalidInput if it can be none."""
     if not _KEY.fullmatch(text):
-        raise InvalidInput(f"{text!r} is no kernel parameter; write a key like net.ipv4.tcp_rmem")
+        raise InvalidInput(f"{text!r} is not a kernel parameter; write a key like net.ipv4.tcp_rmem")
     return text
 
 
 def _checked(key: str) -> str:
     if not _KEY.fullmatch(key):
-        raise ChangeError(f"{key!r} is no key; write it like net.ipv4.tcp_rmem")
+        raise ChangeError(f"{key!r} is not a key; write it like net.ipv4.tcp_rmem")
     return key
 
 

@@ -67,7 +67,7 @@ def test_commands_take_an_address_and_nothing_else() -> None:
     assert KNOB.write("2001:2::4", "none").argv[-2:] == ("-6", "2001:2::4")
     assert KNOB.write("198.18.1.4", OWN).argv[-5:] == ("198.18.1.4", *OWN.split())
     for target in ("", "default", "198.18.1.0/24", "-x"):
-        with pytest.raises(ChangeError, match="is no address"):
+        with pytest.raises(ChangeError, match="is not an address"):
             KNOB.read(target)
 
 

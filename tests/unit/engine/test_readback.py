@@ -62,4 +62,4 @@ def test_a_host_that_is_lost_gives_no_number_and_says_why() -> None:
 def test_a_target_that_cannot_be_is_a_problem_of_the_answer() -> None:
     found = asyncio.run(read_back(Host(), [1], [("sysctl", "-a", "1")], TUNING_KNOBS))
     assert found.problem is not None
-    assert "here: sysctl -a: '-a' is no key" in found.problem
+    assert "here: sysctl -a: '-a' is not a key" in found.problem

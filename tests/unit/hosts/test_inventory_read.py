@@ -197,14 +197,14 @@ def test_enormous_ranges_are_refused_at_once(pattern: str) -> None:
     ("text", "message"),
     [
         ("[lab:hosts2]\n", r":1:1: \[lab:hosts2\] is no section"),
-        ("[lab\n", r":1:1: '\[lab' is no section"),
+        ("[lab\n", r":1:1: '\[lab' is not a section"),
         ("dut eth0\n", r":1:5: 'eth0' is not a variable; write name=value"),
         ("[lab:vars]\nlinewatt_data\n", r":2:1: 'linewatt_data' is not a variable"),
         ("dut x='y\n", r":1:7: a quote is opened here and never closed"),
         ("#!/bin/sh\n", r":1:1: is a program"),
         (
             "dut linewatt_dat=eth0\n",
-            r":1:18: dut: 'linewatt_dat' is no variable .* did you mean linewatt_data\?",
+            r":1:18: dut: 'linewatt_dat' is not a variable .* did you mean linewatt_data\?",
         ),
         ("dut linewatt_data='{{ nic }}'\n", r":1:19: dut: linewatt_data: templates are not read"),
     ],
@@ -282,7 +282,7 @@ def test_arguments_of_ssh_that_lead_elsewhere_are_refused(
 @pytest.mark.parametrize("kind", ["docker", "community.docker.docker", "winrm", "network_cli", "chroot"])
 def test_a_host_that_ansible_reaches_without_ssh_is_refused(tmp_path: Path, kind: str) -> None:
     with pytest.raises(
-        InvalidInput, match=f"1:24: dut: ansible_connection '{kind}' is no way that linewatt has"
+        InvalidInput, match=f"1:24: dut: ansible_connection '{kind}' is not a way that linewatt has"
     ):
         read(tmp_path, f"dut ansible_connection={kind}\n")
 

@@ -40,7 +40,7 @@ class Toy(Load):
     def parse(self, text: str, argv: Sequence[str] = (), peer: str = "") -> LoadEnd:
         way, _, count = text.partition(" ")
         if way not in ("sent", "received") or not count.strip().isdecimal():
-            raise ParseError(f"toy: {text[:80]!r} is no count")
+            raise ParseError(f"toy: {text[:80]!r} is not a count")
         whole = LoadInterval(0.0, 1.0, int(count))
         return LoadEnd(way == "sent", "1.0", (whole,), 1.0, None)
 

@@ -126,7 +126,7 @@ def test_files_that_only_a_run_opens_are_not_looked_for_by_a_plan(
 def test_a_hook_that_is_no_program_is_refused_before_any_host(write: Write) -> None:
     path = write(f"{CAMPAIGN}factors: {{kernel: {{label: [a, b], hook: [./boot.sh, x]}}}}\n")
     assert refused(path, will_connect=True).startswith(
-        "c.yaml:6:42: factors.kernel.hook[0]: './boot.sh' is no program on this machine"
+        "c.yaml:6:42: factors.kernel.hook[0]: './boot.sh' is not a program on this machine"
     )
     Path("boot.sh").write_text("#!/bin/sh\n")
     assert refused(path, will_connect=True)

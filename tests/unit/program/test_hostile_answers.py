@@ -48,7 +48,7 @@ def test_a_mark_without_a_time_is_the_commands_own_word(word: str) -> None:
         ("qdisc", f'[{{"root": true, "drops": {LONG}, "overlimits": 0, "requeues": 0}}]', "5000 digits"),
         ("qdisc", '[{"root": true, "drops": 1e999, "overlimits": 0, "requeues": 0}]', "too large"),
         ("netcounters", "linewatt-netcounters 1 1|nic EVIL=5|end 1", "no channel"),
-        ("netcounters", f"linewatt-netcounters 1 1|nic rx_bytes={LONG}|end 1", "is no number"),
+        ("netcounters", f"linewatt-netcounters 1 1|nic rx_bytes={LONG}|end 1", "is not a number"),
         ("netcounters", f"linewatt-netcounters 1 1|nic rx_bytes={'9' * 40}|end 1", "too large"),
         ("mpstat", '"cpu-load": [\n{"cpu": "0", "usr": 1e999}\n\t\t\t\t\t]', "too large"),
         ("mpstat", '"cpu-load": [\n{"cpu": "\\ud800", "usr": 1}\n\t\t\t\t\t]', "half a character"),

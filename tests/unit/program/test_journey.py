@@ -79,7 +79,7 @@ def test_a_result_may_be_named_by_its_path(run: Run, command: tuple[str, ...]) -
     Path("results").rename("moved")
     assert run(command[0], "moved/20260101-000000-x64-scaling", *command[1:])[0] == 0
     code, _, err = run(command[0], "elsewhere/20260101-000000-x64-scaling", *command[1:])
-    assert code == 1
+    assert code == 2
     assert "no such result" in err
 
 

@@ -137,7 +137,7 @@ def test_whoever_asks_for_no_command_gets_all_of_them(arguments: list[str]) -> N
 
 @pytest.mark.parametrize(
     ("arguments", "status"),
-    [(["list"], 0), (["list", "--json"], 0), (["show", "nothing"], 1), (["show", "--wrong"], 2), ([], 2)],
+    [(["list"], 0), (["list", "--json"], 0), (["show", "nothing"], 2), (["show", "--wrong"], 2), ([], 2)],
 )
 def test_the_quick_end_has_the_status_and_all_of_the_output(
     tmp_path: Path, arguments: list[str], status: int

@@ -116,7 +116,7 @@ def _nothing_of_the_second(told: Story) -> Story:
 
 
 def _and_an_unreadable_record(reading: Reading) -> Reading:
-    damaged = Record(0.0, 1.0, "", problem="netcounters: 'linewatt-netc' is no whole record")
+    damaged = Record(0.0, 1.0, "", problem="netcounters: 'linewatt-netc' is not a whole record")
     return replace(reading, records=(*reading.records, damaged))
 
 

@@ -191,7 +191,7 @@ def test_names_cannot_colour_or_break_the_table(run: Run) -> None:
     ("arguments", "said"),
     [
         (["20260101"], "name a second result, or with --by"),
-        (["20260101", "20260102", "20260101"], "one result or two, got 3"),
+        (["20260101", "20260102", "20260101"], "compare takes two results, or one with --by; got 3"),
         (["20260101", "20260101"], "are the same result"),
         (["20260101", "20260102", "--by", "colour"], "--by colour: must be one of direction, family"),
         (["20260101", "20260102", "--factor", "3 percent"], "--factor 3 percent: write a part such as 3%"),
@@ -214,9 +214,9 @@ def test_wrong_use_is_one_line_and_2(run: Run, arguments: list[str], said: str) 
     assert err.count("\n") == 1
 
 
-def test_a_missing_result_and_a_damaged_trial_are_one_line_and_1(run: Run) -> None:
+def test_an_unknown_result_and_a_damaged_trial_are_one_line_each(run: Run) -> None:
     keep(made("a", runs()), made("b", runs(seed=2), day=2))
-    assert run("compare", "20260101", "2027")[0] == 1
+    assert run("compare", "20260101", "2027")[0] == 2
     path = next(Path("results").glob("20260102*/trials/00003/trial.json"))
     path.write_text('{"number": 3')
     code, _, err = run("compare", "20260101", "20260102", "--full")

@@ -305,7 +305,7 @@ def test_several_series_are_told_apart(run: Run) -> None:
 def test_an_unknown_id_says_what_there_is(run: Run) -> None:
     keep(result(demo_trials()))
     code, _, err = run("show", "nothing")
-    assert code == 1
+    assert code == 2
     assert "20260101-000000-x64-scaling" in err
 
 

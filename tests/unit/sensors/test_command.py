@@ -118,7 +118,7 @@ def test_settings_that_cannot_be_are_refused(settings: dict[str, Any]) -> None:
         ('{"values": {}}', "neither channel and value, nor values"),
         ('{"values": [3]}', "neither channel and value, nor values"),
         ('{"values": {"wall": 1}, "value": 3}', "neither channel and value, nor values"),
-        ('{"channel": 7, "value": 3}', "channel '7' is no name"),
+        ('{"channel": 7, "value": 3}', "channel '7' is not a name"),
         ('{"channel": ["wall"], "value": 3}', "is no name"),
         ('{"channel": "wall", "value": 3, "time": "now"}', "time is now"),
         ('{"channel": "wall", "value": 3, "unit": "mW"}', "key 'unit' is not known"),

@@ -258,7 +258,7 @@ def test_a_damaged_record_is_a_parse_error_and_becomes_a_problem(damaged: str) -
     feed = Feed("dut", SENSOR, CpufreqConfig())
     feed.take(Line(1.0, damaged))
     (problem,) = feed.reading(0, 2).problems
-    assert "is no whole record" in problem
+    assert "is not a whole record" in problem
     assert list(feed.reading(0, 2).samples()) == []
 
 

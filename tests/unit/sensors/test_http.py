@@ -214,7 +214,7 @@ def test_an_answer_without_end_is_cut() -> None:
 
 @pytest.mark.parametrize(
     ("found", "said"),
-    [({"w": 3, "v": 230}, "is no number but has w, v"), ([7], "but [7]"), (True, "but True")],
+    [({"w": 3, "v": 230}, "is not a number but has w, v"), ([7], "but [7]"), (True, "but True")],
     ids=["mapping", "list", "switch"],
 )
 def test_a_path_to_what_is_no_number_is_refused_at_first(found: Any, said: str) -> None:

@@ -325,5 +325,5 @@ def test_a_damaged_record_becomes_a_problem_and_no_number() -> None:
     feed = Feed("dut", rapl(), RaplConfig())
     feed.take(Line(1.0, RECORD.replace("|end", " end")))
     (problem,) = feed.reading(0, 2).problems
-    assert "is no whole record" in problem
+    assert "is not a whole record" in problem
     assert list(feed.reading(0, 2).samples()) == []

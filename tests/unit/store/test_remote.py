@@ -167,7 +167,7 @@ def test_names_that_lead_out_of_the_copy_are_refused(
     bucket.put_object(Key=f"night ly/{FIRST}/{'x' * 300}", Body=b"x")
     _, out, err = run("list", "--json", "--results", URL)
     assert [one["id"] for one in json.loads(out)["results"]] == [SECOND]
-    assert "is no name of a file" in err
+    assert "is not a name of a file" in err
 
 
 def test_more_than_a_gibibyte_is_not_fetched(

@@ -173,7 +173,7 @@ def test_what_a_knob_refuses_names_host_knob_and_target(journal: Journal) -> Non
     host = FakeHost(SPEC, {"a.b": "1 2 3"})
     with pytest.raises(ChangeError, match=r"h1: sysctl a\.b: .* keeps some of 2 numbers"):
         asyncio.run(apply({"h1": host}, [change("a.b", "* 5")], TUNING_KNOBS, journal))
-    with pytest.raises(ChangeError, match="h1: sysctl -a: '-a' is no key"):
+    with pytest.raises(ChangeError, match="h1: sysctl -a: '-a' is not a key"):
         asyncio.run(apply({"h1": host}, [change("-a", "1")], TUNING_KNOBS, journal))
     assert host.writes == []
     assert journal.read()[1] == ()

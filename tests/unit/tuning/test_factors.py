@@ -175,15 +175,15 @@ def test_a_level_that_cannot_be_is_refused_in_one_line_without_a_host(name: str,
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("MTU", "'MTU' is no factor"),
+        ("MTU", "unknown factor 'MTU'"),
         ("gr0", "did you mean gro"),
         ("governer", "did you mean governor"),
         ("congestion", "did you mean congestion_control"),
-        ("sysctl.a b", "is no kernel parameter"),
-        ("sysctl.", "is no kernel parameter"),
-        ("offload.x y", "is no feature"),
-        ("offload.", "is no feature"),
-        ("zerocopy", "is no factor"),
+        ("sysctl.a b", "is not a kernel parameter"),
+        ("sysctl.", "is not a kernel parameter"),
+        ("offload.x y", "is not a feature"),
+        ("offload.", "is not a feature"),
+        ("zerocopy", "unknown factor"),
     ],
 )
 def test_what_is_no_factor_is_refused_with_names_like_it(name: str, words: str) -> None:

@@ -228,5 +228,5 @@ def test_flow_counts_are_decimal_and_masks_are_not() -> None:
     assert Rfs().parse("rx-0=10\n") == "rx-0=10"
     assert RpsCpus().parse("rx-0=10\n") == "rx-0=10"
     assert Rfs().write("eth0", "rx-0=10").argv[-1] == "rx-0=10"
-    with pytest.raises(ParseError, match="is no number"):
+    with pytest.raises(ParseError, match="is not a number"):
         Rfs().parse("rx-0=ff\n")

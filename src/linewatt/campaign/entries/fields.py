@@ -163,11 +163,11 @@ def _rate_or_auto(value: object) -> float | Literal["auto"]:
 def parsed_rate(value: object) -> float:
     """Bit/s of a rate with its unit. Raises ValueError with what would be right."""
     if not isinstance(value, str):
-        raise ValueError('must be a rate with its unit such as "500M" or "3.5G" (bit/s)')
+        raise ValueError('must be a rate above 0 with its unit, such as "500M" or "3.5G" (bit/s)')
     try:
         rate_bps = parse_rate(value)
     except InvalidInput:
-        raise ValueError('must be a rate of one instance such as "500M" or "3.5G" (bit/s)') from None
+        raise ValueError('must be a rate above 0 with its unit, such as "500M" or "3.5G" (bit/s)') from None
     if value.strip()[-1:].isdigit():
         raise ValueError('must have a unit, such as "500M" or "3.5G" (bit/s)')
     if not 1e3 <= rate_bps <= 1e13:

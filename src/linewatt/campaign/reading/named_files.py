@@ -75,7 +75,7 @@ def check_hooks(factors: Mapping[str, Factor]) -> Iterator[Finding]:
         if isinstance(label, LabelEntry) and label.hook and shutil.which(label.hook[0]) is None:
             yield (
                 ("factors", name, "hook", 0),
-                f"{label.hook[0]!r} is no program on this machine; name one by its path, and chmod +x it",
+                f"{label.hook[0]!r} is not a program on this machine; name one by its path, and chmod +x it",
             )
 
 

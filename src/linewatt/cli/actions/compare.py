@@ -60,7 +60,7 @@ def compare_results(  # noqa: PLR0913  one parameter an option
     form: str | None,
     feature_option: FeatureOption | None,
 ) -> None:
-    """Compare two results, two hosts, or levels of one, with verdicts."""
+    """Compare two results, two hosts, or levels within a result."""
     form = _form_meant(form, as_json=as_json, as_csv=as_csv)
     if feature_option and (form not in (None, "json") or full or factor or fail_on or metric or allow):
         raise InvalidInput(f"--{feature_option.word}: goes with --by, --base, --json and --output alone")
@@ -173,7 +173,10 @@ def _with_host(word: str) -> tuple[str, str]:
 def _paths(sides: Sequence[str], results: Path, by: str | None, base: str | None) -> list[list[Path]]:
     """The results of one side or two. Raises InvalidInput, StoreError."""
     if len(sides) > 2:
-        raise InvalidInput(f"compare takes one result or two, got {len(sides)}")
+        raise InvalidInput(
+            f"compare takes two results, or one with --by; got {len(sides)}. "
+            "To follow cases over more results: linewatt history"
+        )
     if len(sides) == 1 and by is None:
         raise InvalidInput(f"{sides[0]} alone: name a second result, or with --by what is compared within it")
     if len(sides) == 2 and base is not None:

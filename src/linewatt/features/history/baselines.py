@@ -18,7 +18,7 @@ from pydantic import Field, ValidationError
 
 from linewatt import durable, foreign
 from linewatt.document import Part
-from linewatt.errors import InvalidInput, ParseError, StoreError
+from linewatt.errors import InvalidInput, ParseError, StoreError, UnknownResult
 from linewatt.store import json_of, unstored_text
 from linewatt.units import format_time_utc
 
@@ -78,17 +78,17 @@ def get(root: Path, name: str) -> Baseline | None:
 
 
 def find(root: Path, reference: str) -> Path:
-    """Directory of the result that ``baseline:NAME`` names. Raises StoreError if there is none."""
+    """Directory of the result that ``baseline:NAME`` names. Raises UnknownResult if there is none."""
     name = checked_name(reference.removeprefix(PREFIX))
     baseline = get(root, name)
     if baseline is None:
-        existing = ", ".join(names(root)) or "there are none yet"
-        raise StoreError(
-            f"{reference}: no baseline below {root} is called so ({existing}); "
-            "'linewatt baseline set' names one"
+        existing = ", ".join(names(root)) or "none"
+        raise UnknownResult(
+            f"{reference}: there is no such baseline below {root}, but: {existing}; "
+            f"'linewatt baseline set {name} ID' makes it"
         )
     if not baseline.is_there:
-        raise StoreError(
+        raise UnknownResult(
             f"{reference}: is {baseline.id} since {format_time_utc(baseline.set_s)}, "
             f"and that result is not below {root} any more; "
             f"'linewatt baseline set {name} ID' names another"
@@ -123,13 +123,13 @@ def put(root: Path, name: str, result: Path, now_s: float) -> Baseline:
 
 
 def remove(root: Path, name: str) -> None:
-    """Remove a name; the result stays. Raises StoreError for an unknown name."""
+    """Remove a name; the result stays. Raises UnknownResult for an unknown name."""
     path = _path(root, name)
     try:
         path.unlink()
         durable.sync_folder(path.parent)
     except FileNotFoundError:
-        raise StoreError(f"{name}: no baseline below {root} is called so") from None
+        raise UnknownResult(f"{name}: there is no such baseline below {root}") from None
     except OSError as error:
         raise StoreError(f"{path}: cannot be removed: {error.strerror}") from error
 

@@ -246,7 +246,7 @@ def _check_copy(path: Path, name: str) -> Path:
         raise InvalidInput(f"{path}: exists and is no inventory of lab {name}; give --inventory another path")
     if not path.parent.is_dir():
         raise InvalidInput(
-            f"{path}: {path.parent} is no directory; make it, or give --inventory another path"
+            f"{path}: {path.parent} is not a directory; make it, or give --inventory another path"
         )
     return path
 

@@ -67,7 +67,7 @@ def _path(results: Path, result_name: str) -> Path:
 def _throughput(groups: tuple[GroupEffects, ...], result: str) -> tuple[GroupEffects, ResponseEffects]:
     """Raises InvalidInput."""
     if not groups:
-        raise InvalidInput(f"best_of: {result} is no experiment: its trials vary no factor")
+        raise InvalidInput(f"best_of: {result} is not an experiment: its trials vary no factor")
     if len(groups) > 1:
         cases = f"{len(groups)} kinds of cases, each with a best setting of its own"
         raise InvalidInput(f"best_of: {result} has {cases}; name an experiment on one")

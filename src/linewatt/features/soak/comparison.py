@@ -113,7 +113,7 @@ SOAK_RUNS = SoakRuns()
 def _soak(side: Side) -> SoakRun:
     """The first run of a side of soaks."""
     if not isinstance(side.single_run, SoakRun):
-        raise TypeError(f"{side.id} is no soak")
+        raise TypeError(f"{side.id} is not a soak")
     return side.single_run
 
 

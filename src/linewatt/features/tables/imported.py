@@ -325,7 +325,7 @@ def one_of(cell: str, meanings: Mapping[str, T]) -> T:
 
 def _name(cell: str) -> str:
     if not _NAME.fullmatch(cell):
-        raise BadCell(f"{_shown(cell)} is no name: letters, digits, dots, underscores, dashes")
+        raise BadCell(f"{_shown(cell)} is not a name: letters, digits, dots, underscores, dashes")
     return cell
 
 

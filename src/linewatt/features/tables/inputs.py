@@ -81,7 +81,7 @@ def unit(cell: str) -> float:
     scale = units.rate_unit_bps(cell)
     if scale is None:
         what = quoted(cell) if cell else "the empty cell"
-        raise BadCell(f"{what} is no unit of rate such as Gbps, Mbit/s or Gbits/sec")
+        raise BadCell(f"{what} is not a unit of rate such as Gbps, Mbit/s or Gbits/sec")
     return scale
 
 

@@ -159,7 +159,7 @@ def _value(row: Row | None, scales: Mapping[str, float] | None, warnings: list[T
         return number
     scale = scales.get(row.cells["unit"])
     if scale is None:
-        message = f"{quoted(row.cells['unit'])} is no unit of {row.cells['quantity']}: left out"
+        message = f"{quoted(row.cells['unit'])} is not a unit of {row.cells['quantity']}: left out"
         warnings.append(TableWarning(message, row.number, row.line, "unit"))
         return None
     return number * scale

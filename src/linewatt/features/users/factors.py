@@ -124,7 +124,7 @@ def value_of(name: str, text: str) -> Any:
             return factor.kind.validate_python(written, strict=True)
         except ValidationError as error:
             why = why or str(error.errors(include_url=False)[0]["msg"]).removeprefix("Value error, ")
-    raise InvalidInput(f"{text!r} is no level of {name}: {why[:1].lower()}{why[1:]}")
+    raise InvalidInput(f"{text!r} is not a level of {name}: {why[:1].lower()}{why[1:]}")
 
 
 def _as_written(text: str) -> object:

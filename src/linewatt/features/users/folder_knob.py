@@ -96,9 +96,9 @@ class UsersFolder:
 
 
 def own_folder(target: str) -> str:
-    """Raises ChangeError if ``target`` is no path that linewatt gives to such a folder."""
+    """Raises ChangeError if ``target`` is not a path that linewatt gives to such a folder."""
     if not _TARGET.fullmatch(target):
-        raise ChangeError(f"{target!r} is no folder of linewatt's; nothing there is touched")
+        raise ChangeError(f"{target!r} is not a folder of linewatt's; nothing there is touched")
     return target
 
 

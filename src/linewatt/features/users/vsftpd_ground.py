@@ -150,7 +150,7 @@ def _missing(values_by_key: dict[str, list[str]], folder: str, port: int) -> Ite
     if "user" not in values_by_key:
         yield "there is neither a user ftp nor nobody for vsftpd to run as", "create one (useradd -r ftp)"
     if "disk" not in values_by_key:
-        yield f"{folder} is no directory there", "choose another with users.folder"
+        yield f"{folder} is not a directory there", "choose another with users.folder"
     if "listener" in values_by_key:
         yield (
             f"port {port} is taken by {holder(values_by_key['listener'][0])}",

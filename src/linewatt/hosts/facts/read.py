@@ -263,7 +263,7 @@ def command(data: str, some: Sequence[Fact] = FACTS) -> list[str]:
     Raises InvalidInput if ``data`` can be no interface.
     """
     if not _INTERFACE.fullmatch(data):
-        raise InvalidInput(f"{data!r} is no interface name; `ip link` on the host lists them")
+        raise InvalidInput(f"{data!r} is not an interface name; `ip link` on the host lists them")
     words = []
     for fact in some:
         argv = [word.replace(DATA, data) for word in fact.argv]

@@ -47,7 +47,7 @@ def read_ini(text: str, file: str) -> Tree:
                 declared.add(group)
         elif content[0] == "[" and not _RANGE.match(content):
             raise place.error(
-                f"{show_value(content)} is no section; write [group], [group:vars] or [group:children]"
+                f"{show_value(content)} is not a section; write [group], [group:vars] or [group:children]"
             )
         elif kind == "vars":
             variable = _assignment(content, place)

@@ -174,7 +174,7 @@ def _sources(host: str, variables: Mapping[str, Variable]) -> Iterator[tuple[str
         if key not in HOST_KEYS:
             near = difflib.get_close_matches(key, sorted(HOST_KEYS), n=1)
             hint = f"did you mean {PREFIX}{near[0]}?" if near else f"known: {', '.join(sorted(HOST_KEYS))}"
-            raise variable.place.error(f"{host}: {show_value(name)} is no variable of linewatt; {hint}")
+            raise variable.place.error(f"{host}: {show_value(name)} is not a variable of linewatt; {hint}")
         yield key, variable
 
 
@@ -186,7 +186,7 @@ def _connection(host: str, variables: Mapping[str, Variable]) -> Iterator[tuple[
         yield "address", connection
     elif connection is not None and kind not in _SSH:
         raise connection.place.error(
-            f"{host}: ansible_connection {show_value(connection.value)} is no way that linewatt has: it "
+            f"{host}: ansible_connection {show_value(connection.value)} is not a way that linewatt has: it "
             "reaches hosts by SSH, or is on them (local); let it reach an sshd, or take the host out"
         )
     for name, jump_of in _SSH_ARGUMENTS.items():

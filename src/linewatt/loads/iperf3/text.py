@@ -196,7 +196,7 @@ def _stamp(line: str) -> tuple[float, float] | None:
         try:
             return datetime(*date_fields, tzinfo=UTC).timestamp(), 1.0  # type: ignore[misc,arg-type]
         except ValueError as error:
-            raise ParseError(f"{match[0]!r} is no time") from error
+            raise ParseError(f"{match[0]!r} is not a time") from error
     if match := _EPOCH.fullmatch(line.strip()) or _PREFIX.match(line):
         fraction = match[2] if match.re is _EPOCH else None
         return float(f"{match[1]}.{fraction or 0}"), 10.0 ** -len(fraction) if fraction else 1.0

@@ -58,9 +58,9 @@ def _caveats(view: Digest) -> Iterator[tuple[str, str]]:
         )
     if not result.complete and result.is_passing:
         yield (
-            f"Unfinished: {progress(view)}. Its hosts go with the command that ran it, so nothing continues "
-            "it.",
-            "Unfinished: its hosts go with their command",
+            f"Unfinished: {progress(view)}. It cannot be continued: its lab was removed when "
+            "its command ended.",
+            "Unfinished: its lab is gone",
         )
     elif not result.complete:
         resume = f"'linewatt resume {result.id}' continues"

@@ -142,7 +142,7 @@ class Command(LineSensor):
     def _declared(self, name: object) -> str:
         """The name of a channel. Raises InvalidInput when the settings have none of that name."""
         if not isinstance(name, str):
-            raise ParseError(f"command: channel {str(name)[:63]!r} is no name")
+            raise ParseError(f"command: channel {str(name)[:63]!r} is not a name")
         if name not in self.cfg.channels:
             declared = ", ".join(self.cfg.channels)
             raise InvalidInput(
@@ -168,7 +168,7 @@ def _mapping(record: str) -> dict[str, Any]:
     """The line as a mapping of the keys that are known. Raises ParseError."""
     document = read_json(record, "command")
     if not isinstance(document, dict):
-        raise ParseError(f"command: {record[:60]!r} is no JSON object")
+        raise ParseError(f"command: {record[:60]!r} is not a JSON object")
     unknown = document.keys() - _KEYS
     if unknown:
         allowed = ", ".join(sorted(_KEYS))

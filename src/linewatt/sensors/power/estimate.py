@@ -187,7 +187,7 @@ def _busy_ratio(record: str) -> float | Missing:
     """Busy part of the CPUs, 0..1, or why it is not known. Raises ParseError."""
     match = _RECORD.fullmatch(record.strip())
     if match is None:
-        raise ParseError(f"estimate: {record[:60]!r} is no whole record")
+        raise ParseError(f"estimate: {record[:60]!r} is not a whole record")
     if match[1] in _WHY:
         return Missing(_WHY[match[1]])
     busy, total = int(match[2]), int(match[3])

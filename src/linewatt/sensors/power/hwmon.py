@@ -349,7 +349,7 @@ def _sensors(record: str) -> tuple[list[_Sensor], str]:
     """
     _, parts = parts_of_record(record, MARK)
     if not parts:
-        raise ParseError(f"hwmon: {record[:60]!r} is no whole record")
+        raise ParseError(f"hwmon: {record[:60]!r} is not a whole record")
     if parts[-1].startswith("lacks\t"):
         raise _refuse(parts[-1])
     if len(parts) == 1 and (parts[0] + " ").startswith("none "):
@@ -361,7 +361,7 @@ def _sensor(part: str) -> _Sensor:
     words = part.split("\t")
     match = _FILE.fullmatch(words[3]) if len(words) == 8 else None
     if match is None or not (words[0] and words[1]):
-        raise ParseError(f"hwmon: {part[:60]!r} is no reading of a sensor")
+        raise ParseError(f"hwmon: {part[:60]!r} is not a reading of a sensor")
     folder, chip, device, _, label, interval, accuracy, word = words
     return _Sensor(folder, chip, device, match[1], match[2], label, interval, accuracy, word)
 

@@ -209,7 +209,7 @@ def _zones(record: str) -> dict[str, _Zone]:
     head, parts = parts_of_record(record, MARK, r" (\S+)")
     matches = [_ZONE.fullmatch(part) for part in parts]
     if None in matches:
-        raise ParseError(f"rapl: {record[:60]!r} is no whole record")
+        raise ParseError(f"rapl: {record[:60]!r} is not a whole record")
     zones = [_Zone(*match.groups()) for match in matches if match]
     return dict(_counted_zones(zones, one_counter=head[2] in _ONE_COUNTER_A_PACKAGE))
 

@@ -57,7 +57,7 @@ class CStates:
         if text.lower() in {"on", "off", "true", "false"}:
             return {"true": "on", "false": "off"}.get(text.lower(), text.lower())
         if not _ASKED.fullmatch(text):
-            raise InvalidInput(f"{value!r} is no idle state; write on, off, or a name like C1")
+            raise InvalidInput(f"{value!r} is not an idle state; write on, off, or a name like C1")
         return text
 
     def read(self, target: str) -> Command:
@@ -68,7 +68,7 @@ class CStates:
         for line in output.splitlines():
             match = _STATE.fullmatch(line)
             if match is None:
-                raise ParseError(f"{line[:80]!r} is no idle state of a CPU")
+                raise ParseError(f"{line[:80]!r} is not an idle state of a CPU")
             # "disable" is not 0 also for what the driver itself keeps off
             cpus = states.setdefault((int(match[2]), match[3]), {})
             cpus[int(match[1])] = "on" if match[4] == "0" else "off"
@@ -114,7 +114,7 @@ def _states(setting: str) -> States:
         for cpu, text in parse_values(word).items():
             match = re.fullmatch(r"(\d+)\.(\S+)=(on|off)", text, re.ASCII)
             if match is None:
-                raise ParseError(f"{word!r} is no idle state, such as 1.C1=on@0-7")
+                raise ParseError(f"{word!r} is not an idle state, such as 1.C1=on@0-7")
             states.setdefault((int(match[1]), match[2]), {})[cpu] = match[3]
     return states
 

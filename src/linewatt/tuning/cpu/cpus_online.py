@@ -70,7 +70,7 @@ class CpusOnline:
         for line in output.splitlines():
             match = _LINE.fullmatch(line)
             if match is None:
-                raise ParseError(f"{line[:80]!r} is no CPU with its state")
+                raise ParseError(f"{line[:80]!r} is not a CPU with its state")
             states[int(match[1])] = _STATES[match[2]]
         if not states:
             raise ParseError("the host shows no CPUs")

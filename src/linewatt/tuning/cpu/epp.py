@@ -28,7 +28,9 @@ class Epp(PolicyText):
 
     def check(self, value: str) -> str:
         if value.strip() not in PREFERENCES:
-            raise InvalidInput(f"{value!r} is no preference that reads back; {choices(PREFERENCES, value)}")
+            raise InvalidInput(
+                f"{value!r} is not a preference that reads back; {choices(PREFERENCES, value)}"
+            )
         return value.strip()
 
 

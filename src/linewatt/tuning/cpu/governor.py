@@ -26,7 +26,7 @@ class Governor(PolicyText):
 
     def check(self, value: str) -> str:
         if not _NAME.fullmatch(value.strip()):
-            raise InvalidInput(f"{value!r} is no governor; write one like performance or schedutil")
+            raise InvalidInput(f"{value!r} is not a governor; write one like performance or schedutil")
         return value.strip()
 
 

@@ -47,5 +47,5 @@ class MinPerf:
 
 def _checked(text: str) -> str:
     if not _PERCENT.fullmatch(text):
-        raise ParseError(f"{text[:80]!r} is no percentage of the highest performance")
+        raise ParseError(f"{text[:80]!r} is not a percentage of the highest performance")
     return text

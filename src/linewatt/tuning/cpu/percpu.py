@@ -25,8 +25,8 @@ def parse_values(text: str) -> dict[int, str]:
         try:
             numbers = parse_cpulist(cpus)
         except InvalidInput as error:
-            raise ParseError(f"{word!r} is no value with its CPUs: {error}") from error
+            raise ParseError(f"{word!r} is not a value with its CPUs: {error}") from error
         if not at or not value or not numbers:
-            raise ParseError(f"{word!r} is no value with its CPUs, such as performance@0-7")
+            raise ParseError(f"{word!r} is not a value with its CPUs, such as performance@0-7")
         values |= dict.fromkeys(numbers, value)
     return values

@@ -51,7 +51,7 @@ class Tuned:
         names = value.split()
         for name in names or [value]:
             if not _NAME.fullmatch(name):
-                raise InvalidInput(f"{name!r} is no profile; `tuned-adm list` on the host shows them")
+                raise InvalidInput(f"{name!r} is not a profile; `tuned-adm list` on the host shows them")
         return " ".join(names)
 
     def read(self, target: str) -> Command:
@@ -78,7 +78,7 @@ class Tuned:
         if setting == "off" or mode == "auto":
             return host_command(target, _WRITE, mode or "off")
         if mode != "manual":
-            raise ChangeError(f"{setting!r} is no profile with its mode; TuneD knows auto and manual")
+            raise ChangeError(f"{setting!r} is not a profile with its mode; TuneD knows auto and manual")
         return host_command(target, _WRITE, "profile", *names.split("+"))
 
 

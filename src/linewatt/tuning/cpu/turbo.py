@@ -57,7 +57,7 @@ class Turbo:
 def _state(text: str) -> tuple[str, str]:
     match = _STATE.fullmatch(text)
     if match is None:
-        raise ParseError(f"{text[:80]!r} is no turbo switch with its state")
+        raise ParseError(f"{text[:80]!r} is not a turbo switch with its state")
     return match[1], match[2]
 
 

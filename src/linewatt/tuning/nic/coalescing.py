@@ -106,7 +106,7 @@ def _options(value: str) -> dict[str, str]:
             options[option] = str(whole(text))
         else:
             raise InvalidInput(
-                f"{option!r} is no option of ethtool -C; {choices((*_SWITCHES, *_NUMBERS), option)}"
+                f"{option!r} is not an option of ethtool -C; {choices((*_SWITCHES, *_NUMBERS), option)}"
             )
     return options
 

@@ -81,7 +81,7 @@ class Mtu:
 def _parts(setting: str) -> tuple[int, int | None, int | None]:
     match = _SETTING.fullmatch(setting)
     if match is None:
-        raise ParseError(f"{setting!r} is no MTU, such as 1500/68-9978")
+        raise ParseError(f"{setting!r} is not an MTU, such as 1500/68-9978")
     if match[2] is None:
         return int(match[1]), None, None
     return int(match[1]), int(match[2]), int(match[3])

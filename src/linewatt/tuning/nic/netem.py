@@ -161,8 +161,8 @@ def _delay(text: str) -> str:
     us = Decimal(match[1]) * _US[match[2]] if match else Decimal(0)
     if not _STEP_US <= us <= MOST_DELAY_US or us % _STEP_US:
         raise InvalidInput(
-            f"{text!r} is no delay from {_STEP_US}us to {MOST_DELAY_US // 1000}ms in steps of {_STEP_US}us, "
-            "with its unit; write it like 10ms"
+            f"{text!r} is not a delay from {_STEP_US}us to {MOST_DELAY_US // 1000}ms in steps of "
+            f"{_STEP_US}us, with its unit; write it like 10ms"
         )
     return _as_time(int(us))
 
@@ -179,7 +179,7 @@ def _loss(text: str) -> str:
     digits = str(int(percent * 10**6)).strip("0")
     if not LEAST_LOSS_PERCENT <= percent <= MOST_LOSS_PERCENT or len(digits) > _LOSS_DIGITS:
         raise InvalidInput(
-            f"{text!r} is no loss from {LEAST_LOSS_PERCENT}% to {MOST_LOSS_PERCENT}% with at most "
+            f"{text!r} is not a loss from {LEAST_LOSS_PERCENT}% to {MOST_LOSS_PERCENT}% with at most "
             f"{_LOSS_DIGITS} digits; write it like 0.1%"
         )
     return _as_percent(percent)

@@ -128,7 +128,7 @@ def _parse_rules(value: str) -> dict[tuple[str, int], int]:
     for word in [] if value.strip() == NONE else re.split(r"[\s,]+", value.strip()):
         match = _RULE.fullmatch(word)
         if match is None or not 1 <= int(match[2]) <= 65_535:
-            raise InvalidInput(f"{word!r} is no rule; write protocol, port and queue like tcp4:5201=2")
+            raise InvalidInput(f"{word!r} is not a rule; write protocol, port and queue like tcp4:5201=2")
         if (match[1], int(match[2])) in queue_by_port:
             raise InvalidInput(f"{word!r}: this port has a rule already")
         queue_by_port[match[1], int(match[2])] = int(match[3])
@@ -141,7 +141,7 @@ def _rules(setting: str) -> Rules:
     for word in [] if setting == NONE else setting.split():
         match = _SETTING.fullmatch(word)
         if match is None:
-            raise ParseError(f"{word!r} is no rule with its id, such as tcp4:5201=2@0")
+            raise ParseError(f"{word!r} is not a rule with its id, such as tcp4:5201=2@0")
         rules[int(match[4])] = (match[1], int(match[2]), int(match[3])) if match[1] else None
     return rules
 

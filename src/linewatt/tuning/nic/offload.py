@@ -124,14 +124,14 @@ def _parts(target: str) -> tuple[str, str]:
     """Interface and feature. Raises ChangeError."""
     device, _, feature = target.partition(" ")
     if not _NAME.fullmatch(feature):
-        raise ChangeError(f"{target!r} is no interface and feature; write it like 'eth0 gro'")
+        raise ChangeError(f"{target!r} is not an interface and feature; write it like 'eth0 gro'")
     return checked_interface(device), feature
 
 
 def feature_named(text: str) -> str:
     """A feature as a target names it. Raises InvalidInput if it can be none."""
     if not _NAME.fullmatch(text):
-        raise InvalidInput(f"{text!r} is no feature of ethtool -K; `ethtool -k` on the host lists them")
+        raise InvalidInput(f"{text!r} is not a feature of ethtool -K; `ethtool -k` on the host lists them")
     return text
 
 

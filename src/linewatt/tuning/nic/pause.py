@@ -63,7 +63,9 @@ def _switches(value: str) -> dict[str, str]:
     switches = {}
     for option, text in asked(value, "rx=on tx=on").items():
         if option not in _OPTIONS.values():
-            raise InvalidInput(f"{option!r} is no option of ethtool -A; {choices(_OPTIONS.values(), option)}")
+            raise InvalidInput(
+                f"{option!r} is not an option of ethtool -A; {choices(_OPTIONS.values(), option)}"
+            )
         switches[option] = switch(text)
     return switches
 

@@ -93,7 +93,7 @@ class Rss:
         queues, first, weights = _parse_request(value)
         now = _SETTING.fullmatch(before)
         if now is None:
-            raise ParseError(f"{before!r} is no indirection table")
+            raise ParseError(f"{before!r} is not an indirection table")
         if before.startswith("other"):
             raise ChangeError(
                 "somebody gave it an indirection table that ethtool shows and cannot write, so that it could "
@@ -107,7 +107,7 @@ class Rss:
     def write(self, target: str, setting: str) -> Command:
         match = _SETTING.fullmatch(setting)
         if match is None or setting.startswith("other"):
-            raise ChangeError(f"{setting!r} is no indirection table that ethtool can write")
+            raise ChangeError(f"{setting!r} is not an indirection table that ethtool can write")
         if match["weights"]:
             return script_command(_WRITE, checked_interface(target), "weight", *match["weights"].split())
         start = ("start", match["first"]) if match["first"] else ()

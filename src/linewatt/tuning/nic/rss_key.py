@@ -36,7 +36,9 @@ class RssKey:
     def check(self, value: str) -> str:
         key = value.strip().lower()
         if key != SYMMETRIC and not _KEY.fullmatch(key):
-            raise InvalidInput(f"{value!r} is no key; write {SYMMETRIC}, or bytes as ethtool -x shows them")
+            raise InvalidInput(
+                f"{value!r} is not a key; write {SYMMETRIC}, or bytes as ethtool -x shows them"
+            )
         return key
 
     def read(self, target: str) -> Command:

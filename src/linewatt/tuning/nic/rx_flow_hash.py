@@ -80,7 +80,7 @@ def _parts(target: str) -> tuple[str, str]:
     """Interface and flow. Raises ChangeError."""
     device, _, flow = target.partition(" ")
     if flow not in FLOWS:
-        raise ChangeError(f"{target!r} is no interface with a kind of flow; {choices(FLOWS, flow)}")
+        raise ChangeError(f"{target!r} is not an interface with a kind of flow; {choices(FLOWS, flow)}")
     return checked_interface(device), flow
 
 

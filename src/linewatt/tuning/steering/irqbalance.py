@@ -60,7 +60,7 @@ class Irqbalance:
         try:
             return _ASKED[value.strip().lower()]
         except KeyError:
-            raise InvalidInput(f"{value!r} is no state of a service; write running or stopped") from None
+            raise InvalidInput(f"{value!r} is not a state of a service; write running or stopped") from None
 
     def read(self, target: str) -> Command:
         return host_command(target, _READ)

@@ -60,7 +60,7 @@ def parse_queues(text: str, direction: str, base: int = 16) -> Settings:
         try:
             masks[match[1], int(match[2])] = int(match[3].replace(",", ""), base)
         except ValueError as error:
-            raise ParseError(f"{word!r}: {match[3]!r} is no number") from error
+            raise ParseError(f"{word!r}: {match[3]!r} is not a number") from error
     if not masks:
         raise ParseError(f"the interface shows no {direction} queue")
     return masks

@@ -60,7 +60,7 @@ def test_a_name_that_is_set_again_says_what_it_was(run: Run) -> None:
     assert (code, "'linewatt baseline set main ID' writes it anew" in err) == (1, True)
     assert run("baseline", "set", "main", A)[0] == 0
     assert run("baseline", "remove", "main")[0] == 0
-    assert run("baseline", "remove", "main")[0] == 1
+    assert run("baseline", "remove", "main")[0] == 2
     assert run("show", A)[0] == 0, "its result stays"
 
 
@@ -69,7 +69,7 @@ def test_a_result_that_was_deleted_is_said_and_no_other_is_taken(run: Run) -> No
     run("baseline", "set", "main", A)
     shutil.rmtree(ROOT / A)
     code, out, err = run("compare", "baseline:main", "last")
-    assert (code, out) == (1, "")
+    assert (code, out) == (2, "")
     assert f"baseline:main: is {A} since " in err
     assert "is not below results any more" in err
     code, out, _ = run("baseline", "list")
@@ -97,7 +97,7 @@ def test_what_stands_in_a_file_leads_nowhere_else(run: Run) -> None:
     code, _, err = run("baseline", "set", "main", "elsewhere")
     assert (code, "a baseline names a result beside it" in err) == (2, True)
     code, _, err = run("show", "baseline:other")
-    assert (code, "no baseline below results is called so (main)" in err) == (1, True)
+    assert (code, "there is no such baseline below results, but: main;" in err) == (2, True)
 
 
 @pytest.mark.usefixtures("two")

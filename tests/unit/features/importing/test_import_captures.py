@@ -469,7 +469,7 @@ def test_a_test_that_failed_is_a_failed_trial_with_iperf3s_words(tmp_path: Path)
         (lambda at: folder(at, "gen/client-udp.json", "gen/client-udp.json:gen/b.json"), "the same test"),
         (lambda at: folder(at, "gen/client-udp.json", "dut/server-udp.json:gen/b.json"), "calls itself"),
         (lambda at: folder(at, "gen/client-udp.json", "dut/sar.txt", "dut/sadf.json"), "what sar said of"),
-        (lambda at: folder(at, "gen/client-udp.json:a b/c.json"), "'a b' is no name of a host"),
+        (lambda at: folder(at, "gen/client-udp.json:a b/c.json"), "'a b' is not a name of a host"),
     ],
 )  # fmt: skip
 def test_a_folder_that_is_damaged_hostile_or_mixed_is_refused_in_one_line(

@@ -129,7 +129,8 @@ def test_an_interrupted_run_on_hosts_that_go_advises_no_resume(capsys: pytest.Ca
         heard.until_done(interrupted())
     last = capsys.readouterr().err.splitlines()[-1]
     assert last == (
-        "linewatt: interrupted; 1 of 4 trials stored, see: linewatt show id; its hosts go with this command"
+        "linewatt: interrupted; 1 of 4 trials kept; see: linewatt show id "
+        "(the lab's hosts are gone with this command)"
     )
 
 
@@ -140,9 +141,9 @@ def test_trials_that_were_not_run_and_hosts_left_changed_go_with_their_lab(
         show(events.Ended("id", "results/id", 1, 0, 3))
         show(events.LeftChanged(("h1: cannot put back mtu eth0: no",)))
     assert capsys.readouterr().err.splitlines() == [
-        "id: 1 trials done, 3 not run (its hosts go with this command); results in results/id",
+        "id: 1 trials done, 3 not run (the lab's hosts are gone with this command); results in results/id",
         "warning: h1: cannot put back mtu eth0: no",
-        "warning: not everything could be put back, and these hosts go with this command",
+        "warning: not everything could be put back; these hosts are gone with this command",
     ]
 
 
@@ -150,8 +151,8 @@ def test_an_unfinished_result_of_a_lab_that_went_says_so() -> None:
     view = digest_of(result(demo_trials(), planned=20, hosts=OURS))
     said = " ".join((*caveats(view), *short_caveats(view)))
     assert "linewatt resume" not in said
-    assert "5 not run. Its hosts go with the command that ran it, so nothing continues it." in said
-    assert "Unfinished: its hosts go with their command" in said
+    assert "5 not run. It cannot be continued: its lab was removed when its command ended." in said
+    assert "Unfinished: its lab is gone" in said
 
 
 def test_resume_of_hosts_that_went_is_one_line(run: Run, tmp_path: Path) -> None:

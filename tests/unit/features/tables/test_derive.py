@@ -252,7 +252,7 @@ def test_power_not_above_idle_leaves_only_dynamic_figures_empty() -> None:
 def test_bytes_are_not_taken_for_bits() -> None:
     result = captured("per_role.csv")
     assert empty(result, 3) == set(result.added)
-    assert any("'MBytes/sec' is no unit of rate" in line for line in said(result))
+    assert any("'MBytes/sec' is not a unit of rate" in line for line in said(result))
 
 
 def test_fully_idle_cpus_give_no_efficiency() -> None:

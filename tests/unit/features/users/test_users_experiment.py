@@ -118,7 +118,7 @@ def test_options_of_the_server_are_added_to_those_of_the_file(tmp_path: Path) ->
         ({"factors": {SIZE: ["20k", "-1"]}}, "factors.users.file_size[1]: "),
         ({"factors": {SIZE: ["20k", "20000"]}}, "is the same as '20k'; name a level once"),
         ({"factors": {"users.filesize": ["1k", "2k"]}}, "users have no 'filesize' to vary; "),
-        ({"factors": {"users.users": [0, 2]}}, "'0' is no level of users.users: input should be greater"),
+        ({"factors": {"users.users": [0, 2]}}, "'0' is not a level of users.users: input should be greater"),
         ({"factors": {"users.get_share": ["50", "60"]}}, "must be a percentage from 0 to 100 with its sign"),
         ({"factors": {"users.vsftpd.use_sendfile": ["on", "maybe"]}}, "must be on or off, got 'maybe'"),
         ({"factors": {"users.vsftpd.banner": ["a", "b"]}}, "vsftpd.banner is none of the options"),

@@ -134,7 +134,7 @@ def _host(capture: Found, host_options: Mapping[str, str], unnamed: str | None) 
     if name is not None:
         if not re.fullmatch(fields.HOST_NAME, name, re.ASCII):
             raise InvalidInput(
-                f"{capture.file.name}: {one_line(name)!r} is no name of a host (letters, digits, dots, "
+                f"{capture.file.name}: {one_line(name)!r} is not a name of a host (letters, digits, dots, "
                 "underscores, dashes)"
             )
         return name

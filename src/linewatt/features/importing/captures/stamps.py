@@ -35,14 +35,14 @@ def time_of_day_s(text: str) -> float:
     """``10:00:01``, ``10:00:01 PM`` → seconds since midnight. Raises ParseError."""
     match = _TIME.fullmatch(text.strip())
     if match is None:
-        raise ParseError(f"{text.strip()[:30]!r} is no time of day")
+        raise ParseError(f"{text.strip()[:30]!r} is not a time of day")
     hours, minutes, seconds = (int(match[at]) for at in (1, 2, 3))
     if match[5]:
         if not 1 <= hours <= 12:
-            raise ParseError(f"{text.strip()[:30]!r} is no time of day")
+            raise ParseError(f"{text.strip()[:30]!r} is not a time of day")
         hours = hours % 12 + (12 if match[5] in "Pp" else 0)
     if hours > 23 or minutes > 59 or seconds > 60:
-        raise ParseError(f"{text.strip()[:30]!r} is no time of day")
+        raise ParseError(f"{text.strip()[:30]!r} is not a time of day")
     return 3600.0 * hours + 60 * minutes + seconds + float(f"0.{match[4] or 0}")
 
 
@@ -51,7 +51,7 @@ def days_of(text: str) -> tuple[date, ...]:
     match = _DATE.fullmatch(text.strip())
     if match is None:
         raise ParseError(
-            f"{text.strip()[:30]!r} is no date; LC_ALL=C or S_TIME_FORMAT=ISO makes the tool write one"
+            f"{text.strip()[:30]!r} is not a date; LC_ALL=C or S_TIME_FORMAT=ISO makes the tool write one"
         )
     first, second, third = match[1], match[2], match[3]
     orders = (
@@ -61,7 +61,7 @@ def days_of(text: str) -> tuple[date, ...]:
     )
     days = dict.fromkeys(day for year, month, day_ in orders if (day := _day(year, month, day_)) is not None)
     if not days:
-        raise ParseError(f"{text.strip()[:30]!r} is no date")
+        raise ParseError(f"{text.strip()[:30]!r} is not a date")
     return tuple(days)
 
 
@@ -160,7 +160,7 @@ def _whole_day(text: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise ParseError(f"{text!r} is no date") from None
+        raise ParseError(f"{text!r} is not a date") from None
 
 
 def _resolution_s(part: str | None) -> float:

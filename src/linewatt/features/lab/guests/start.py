@@ -61,7 +61,7 @@ def write_files(layout: Layout, directory: Path, sshd: str, tools: GuestTools, *
     unpacked = {} if tools.kvm else _unpacked(tools.kernels, directory / "guests")
     for host, kernel in zip(layout.hosts, tools.kernels, strict=True):
         if host.guest is None:
-            raise LabError(f"lab {layout.name}: {host.name} is no guest")
+            raise LabError(f"lab {layout.name}: {host.name} is not a guest")
         wires = wires_of(layout, host, host.guest)
         handed = handed_directory(host, directory)
         (handed / "guest.sh").write_text(recipe.guest_script(host.guest, wires, layout.mtu, sshd, host.name))

@@ -82,7 +82,7 @@ def _document_of_other(event: events.Event) -> Document:
         case events.SoakEnded():
             return {"event": "ended", "elapsed_s": event.elapsed_s, "not_run_s": event.remaining_s}
         case _:
-            raise TypeError(f"{type(event).__name__} is no event that is told")
+            raise TypeError(f"{type(event).__name__} is not an event that is told")
 
 
 def row(trial: Trial) -> Document:

@@ -335,14 +335,14 @@ def _parts(record: str) -> list[tuple[str, str]]:
     """(sensor record in hexadecimal or ``dcmi``, answer) of each reading. Raises what parse raises."""
     _, parts = parts_of_record(record, MARK)
     if not parts:
-        raise ParseError(f"ipmitool: {record[:60]!r} is no whole record")
+        raise ParseError(f"ipmitool: {record[:60]!r} is not a whole record")
     answers = [(key, answer.strip()) for key, _, answer in (part.partition(" ") for part in parts)]
     for key, answer in answers:
         if key in _WORDS:
             advice = next((f"; {advice}" for sign, advice in _ADVICE.items() if sign in answer), "")
             raise _WORDS[key](f"ipmitool: {answer}{advice}")
         if key != DCMI and not _HEX.fullmatch(key):
-            raise ParseError(f"ipmitool: {key[:60]!r} is no sensor record")
+            raise ParseError(f"ipmitool: {key[:60]!r} is not a sensor record")
     return answers
 
 
