@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One SELECT over stored results: read-only, closed in, within limits of rows, time and memory.
+"""One SELECT over stored results: read-only and isolated, with limits on rows, time and memory.
 
-A query reaches nothing but the views it names: they are made in memory, and of files of samples those of the
-results that are there may be read, by name. DuckDB's own words: "Securing DuckDB" in its documentation.
+A query can access only the views that it names. They are made in memory; the only readable files are the
+sample files of the results. Source: "Securing DuckDB" in DuckDB's documentation.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from linewatt.store import Damaged, read_each
 
 T = TypeVar("T")
 _AGAIN_S = 0.1
-"""between two interruptions, of which one that comes before the query begins is lost"""
+"""between two interrupts: one that comes before the query begins has no effect"""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``cut``: there are more rows than were asked for. ``left_out`` are results that cannot be read,
-    ``soaks`` how many have no rows in the views that were asked."""
+    """``cut``: there are more rows than the limit. ``left_out``: results that cannot be read.
+    ``soaks``: the number of soaks without rows in the queried views."""
 
     columns: tuple[str, ...]
     types: tuple[str, ...]
@@ -50,12 +50,12 @@ def run_query(
     timeout_s: float,
     tell: Callable[[int, int], None] | None = None,
 ) -> Answer:
-    """The first ``limit`` rows of what a query says. ``near`` gives the directory of results once the query
-    is known to be one, and is told whether it asks for samples; ``tell`` how many results have been read, of
-    how many.
+    """The first ``limit`` rows of a query. ``near`` returns the directory of results. It is called when the
+    text is known to be one SELECT, with whether it needs samples. ``tell`` gets the progress: results read
+    and results in total.
 
-    Raises InvalidInput for what is not one SELECT or is wrong, LinewattError for what takes too long or too
-    much memory, StoreError for samples that cannot be read.
+    Raises InvalidInput for a wrong query or anything but one SELECT, LinewattError for too much time or
+    memory, StoreError for samples that cannot be read.
     """
     import duckdb
 
@@ -78,7 +78,7 @@ def run_query(
         ) from None
     except duckdb.Error as error:
         if isinstance(error, duckdb.IOException | duckdb.InvalidInputException) and FILE in str(error):
-            raise StoreError(f"sql: damaged samples: {_said(error)}; ask for other results") from None
+            raise StoreError(f"sql: damaged samples: {_said(error)}; exclude that result") from None
         raise InvalidInput(f"sql: {_said(error)}") from None
     finally:
         connection.close()
@@ -93,7 +93,7 @@ def run_query(
 
 
 def _distinct(names: Sequence[str]) -> tuple[str, ...]:
-    """Names of columns, of which a query may have two: ``a``, ``a_1``."""
+    """Column names without duplicates: ``a``, ``a_1``."""
     distinct_names: dict[str, None] = {}
     for name in names:
         numbered = (f"{name}_{number}" for number in itertools.count(1))
@@ -108,7 +108,7 @@ def _distinct(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _views_of(text: str) -> list[View]:
-    """The views that are asked. Raises InvalidInput."""
+    """The views that the query needs. Raises InvalidInput."""
     import duckdb
 
     connection = database.opened()
@@ -121,7 +121,7 @@ def _views_of(text: str) -> list[View]:
 
 
 def _one_select(connection: Any, text: str) -> Any:
-    """The statement. Raises InvalidInput for all that is not one SELECT."""
+    """The statement. Raises InvalidInput for anything but one SELECT."""
     import duckdb
 
     try:
@@ -130,17 +130,17 @@ def _one_select(connection: Any, text: str) -> Any:
         raise InvalidInput("sql: the query is no UTF-8") from None
     statements = connection.extract_statements(text)
     if len(statements) != 1:
-        raise InvalidInput(f"sql: takes one SELECT, and there are {len(statements) or 'no'} statements")
+        raise InvalidInput(f"sql: takes one SELECT, not {len(statements) or 'no'} statements")
     kind = statements[0].type
     if kind != duckdb.StatementType.SELECT:
-        raise InvalidInput(f"sql: results are only read: takes a SELECT, not {kind.name.replace('_', ' ')}")
+        raise InvalidInput(f"sql: read-only: takes a SELECT, not {kind.name.replace('_', ' ')}")
     return statements[0]
 
 
 def _asked(query: str) -> list[View]:
-    """The views that a query names, or might; all where it names none, as one that lists tables does.
+    """The views whose names occur in the query; all views if none occurs, as in one that lists tables.
 
-    One that it does not name is not there, so nothing can take it for an empty one.
+    Other views are not created, so that a query cannot mistake them for empty ones.
     """
     words = set(re.findall(r"[a-z]+", query.lower()))
     return [view for name, view in VIEWS.items() if name in words] or list(VIEWS.values())
@@ -148,7 +148,7 @@ def _asked(query: str) -> list[View]:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What was read of results: which they are, of which kind, and the rows of each view that was asked."""
+    """What was read: the results, their kinds, and the rows of each queried view."""
 
     paths: tuple[Path, ...]
     kinds: tuple[Cell, ...]
@@ -157,7 +157,7 @@ class _Read:
 
 
 def _read_results(root: Path, views: Sequence[View], tell: Callable[[int, int], None] | None) -> _Read:
-    """Before any database is open: it has threads, and processes that help are started without any."""
+    """Call this before a database is open: it has threads, and helper processes must start without any."""
     table_views = [view for view in views if view.make is not None]
     results, damaged = read_each(root, lambda path: _read(path, table_views), tell)
     rows: dict[str, list[Sequence[Cell]]] = {view.name: [] for view in table_views}
@@ -169,7 +169,7 @@ def _read_results(root: Path, views: Sequence[View], tell: Callable[[int, int], 
 
 
 def _make(connection: Any, results_read: _Read, views: Sequence[View]) -> None:
-    """Have these views there, and nothing else within reach."""
+    """Create these views and make everything else inaccessible."""
     for view in views:
         if view.make is not None:
             database.make_table(connection, view.name, view.columns, results_read.rows[view.name])
@@ -184,29 +184,29 @@ _KIND = next(at for at, column in enumerate(VIEWS["results"].columns) if column.
 
 
 def _read(path: Path, views: Sequence[View]) -> tuple[Path, Rows, list[Rows]]:
-    """Of a result its row in ``results``, without which none of it counts, and its rows in these views."""
+    """A result's row in ``results``, which it must have, and its rows in these views."""
     source = Source(path)
     about = VIEWS["results"].kept(source)
     return path, about, [about if view.name == "results" else view.kept(source) for view in views]
 
 
 def _rows(connection: Any, query: Any, limit: int) -> tuple[list[Any], list[tuple[Any, ...]]]:
-    """What its columns are, and the first rows, which come as they are fetched."""
+    """The columns, and the first rows; no more rows are fetched."""
     cursor = connection.execute(query)
     return cursor.description, cursor.fetchmany(limit)
 
 
 def _within(timeout_s: float, connection: Any, work: Callable[[], T]) -> T:
-    """What is done on the connection, in a thread of its own: a signal would wait for it to end.
+    """The result of ``work``, which runs in a thread, because a signal would wait until it ends.
 
-    Raises TimeoutError once it takes longer. It is interrupted then, and whenever nobody waits any more.
+    Raises TimeoutError when it takes too long. If the wait ends early, the query is interrupted.
     """
     done: Future[T] = Future()
 
     def run() -> None:
         try:
             done.set_result(work())
-        except BaseException as error:  # noqa: BLE001  told to whoever waits
+        except BaseException as error:  # noqa: BLE001  raised again in the caller
             done.set_exception(error)
 
     running = threading.Thread(target=run, daemon=True)
@@ -220,6 +220,8 @@ def _within(timeout_s: float, connection: Any, work: Callable[[], T]) -> T:
 
 
 def _said(error: Exception) -> str:
-    """What DuckDB says is wrong, in a line: without the picture of the query below it."""
-    text = str(error).partition("\nLINE ")[0]
+    """DuckDB's error message in one line, without its class and the excerpt of the query."""
+    text = re.sub(r"^[A-Z][A-Za-z ]* Error: ", "", str(error).partition("\nLINE ")[0])
+    if missing := re.match(r"Table with name (\S+) does not exist", text):
+        return f"there is no view {missing[1]}; there are {', '.join(VIEWS)}"
     return shortened(" ".join(text.split()))
