@@ -4,12 +4,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from linewatt.errors import InvalidInput
+
+
+def completing(words: Iterable[str]) -> Callable[[str], list[str]]:
+    """What completes one of these words in a shell."""
+
+    def complete(begun: str) -> list[str]:  # typer looks at the type of the parameter
+        return [word for word in words if word.startswith(begun)]
+
+    return complete
 
 
 def _ids(begun: str) -> list[str]:

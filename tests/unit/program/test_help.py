@@ -181,6 +181,9 @@ printf '%s\\n' "${COMPREPLY[@]}"
         (("show", "2026"), ["20260101-000000-x64-scaling"]),
         (("show", "--ful"), ["--full"]),
         (("lab", "st"), ["status"]),
+        (("compare", "--by", "ke"), ["kernel"]),
+        (("export", "--format", "p"), ["parquet"]),
+        (("report", "--format", "m"), ["md"]),
     ],
 )
 def test_bash_completes_commands_options_and_results(

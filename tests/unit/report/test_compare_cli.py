@@ -14,8 +14,11 @@ from tests.compare_factories import TCP, UDP, compared, made, numbered, runs, wi
 from tests.report_factories import HOSTILE, powered, stored
 from tests.unit.conftest import Run
 
+from linewatt.analysis.comparison import known_properties
 from linewatt.analysis.comparison.compare import FAIL_ON, exit_finding
 from linewatt.analysis.comparison.rows import METRICS_OF_ROWS
+from linewatt.cli.actions.compare import NOTHING
+from linewatt.cli.commands import compare as command
 from linewatt.errors import InvalidInput, StoreError
 from linewatt.model import Flag
 from linewatt.report.comparison import sides
@@ -212,6 +215,12 @@ def test_wrong_use_is_one_line_and_2(run: Run, arguments: list[str], said: str) 
     assert (code, out) == (2, "")
     assert said in err
     assert err.count("\n") == 1
+
+
+def test_a_shell_completes_what_the_options_take() -> None:
+    assert set(command.PROPERTIES) <= set(known_properties(()))
+    assert list(command.METRICS) == list(METRICS_OF_ROWS)
+    assert list(command.FAIL_ON) == [*FAIL_ON, "any", NOTHING]
 
 
 def test_an_unknown_result_and_a_damaged_trial_are_one_line_each(run: Run) -> None:

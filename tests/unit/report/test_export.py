@@ -365,7 +365,7 @@ def test_damaged_output_is_named_and_nothing_is_written(run: Run) -> None:
 
 
 def wrong() -> Iterator[tuple[tuple[str, ...], str]]:
-    yield (), "say as what: --format csv, json, parquet, openmetrics, iperf3, bundle"
+    yield (), "name a format: --format csv, json, parquet, openmetrics, iperf3, bundle"
     yield ("--format", "xml"), "--format xml: not a format"
     yield ("--format", "csv", "--bundle"), "--bundle and --format csv: choose one"
     yield ("--format", "openmetrics", "--trials"), "--trials: goes with --format csv, json, parquet"

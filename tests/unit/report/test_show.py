@@ -325,6 +325,14 @@ def test_report_writes_one_file_named_after_the_result(run: Run) -> None:
     assert Path("20260101-000000-x64-scaling.html").read_text().startswith("<!DOCTYPE html>")
 
 
+def test_a_terminal_gets_a_link_to_the_report(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    keep(result(demo_trials()))
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert run("report", "last", "-o", "a page.html")[1] == f"{tmp_path.as_uri()}/a%20page.html\n"
+
+
 def test_report_writes_where_it_is_told_and_says_so_in_json(run: Run) -> None:
     keep(result(demo_trials()))
     code, out, _ = run("report", "last", "-o", "mine.html", "--json")

@@ -18,6 +18,7 @@ from linewatt.analysis.comparison import (
     Options,
     exit_finding,
 )
+from linewatt.cli.commands.compare import FORMATS
 from linewatt.cli.output import checked_target, print_csv, print_json, print_rich
 from linewatt.core.feature import FeatureOption
 from linewatt.errors import InvalidInput
@@ -40,7 +41,6 @@ from linewatt.report.printing import screen_text
 from linewatt.store import find_result, reading_results
 
 NOTHING = "nothing"
-CI = ("junit", "md")
 
 
 def compare_results(  # noqa: PLR0913  one parameter an option
@@ -73,7 +73,7 @@ def compare_results(  # noqa: PLR0913  one parameter an option
     named = _fail_on(fail_on, metrics, two=len(result_words) == 2)
     paths = _paths(result_words, results, by, base)
     with reading_results(*(path for side in paths for path in side)):
-        plain = not (by or base or factor or fail_on or metric or allow or output or form in CI)
+        plain = not (by or base or factor or fail_on or metric or allow or output or form in FORMATS)
         if comparison := compared_by_kind(paths, plain=plain):
             _print_kind_comparison(comparison, as_json=as_json, as_csv=as_csv)
             return
@@ -101,8 +101,8 @@ def compare_results(  # noqa: PLR0913  one parameter an option
 def _form_meant(form: str | None, *, as_json: bool, as_csv: bool) -> str | None:
     """What was asked for; ``None`` is the screen. Raises InvalidInput."""
     forms = [*(["json"] if as_json else []), *(["csv"] if as_csv else []), *([form] if form else [])]
-    if form is not None and form not in CI:
-        raise InvalidInput(f"--format {form!r}: must be one of {', '.join(CI)}")
+    if form is not None and form not in FORMATS:
+        raise InvalidInput(f"--format {form!r}: must be one of {', '.join(FORMATS)}")
     if len(forms) > 1:
         raise InvalidInput("--json, --csv and --format: choose one")
     return forms[0] if forms else None

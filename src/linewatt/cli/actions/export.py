@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from linewatt import durable
+from linewatt.cli.commands.export import FORMATS
 from linewatt.cli.output import checked_target, json_text, print_json, put, results_there, say
 from linewatt.errors import InvalidInput, StoreError
 from linewatt.foreign import one_line
@@ -24,7 +25,6 @@ from linewatt.store.bundle import BUNDLE_SUFFIX, pack_bundle
 from linewatt.units import first_of
 
 SCHEMA_VERSION = 1
-FORMATS = ("csv", "json", "parquet", "openmetrics", "iperf3", "bundle")
 _WITH_TRIALS = ("csv", "json", "parquet")
 _SUFFIXES = {"openmetrics": "prom", "iperf3": "iperf3.json"}
 _READABLE = 0o644
@@ -64,7 +64,7 @@ def export_result(  # noqa: PLR0913  one parameter an option
 def _chosen(form: str | None, *, bundle: bool) -> str:
     """Raises InvalidInput."""
     if form is None and not bundle:
-        raise InvalidInput(f"export: say as what: --format {', '.join(FORMATS)}")
+        raise InvalidInput(f"export: name a format: --format {', '.join(FORMATS)}")
     if form is not None and form not in FORMATS:
         raise InvalidInput(f"--format {form}: not a format; choose {', '.join(FORMATS)}")
     if bundle and form not in (None, "bundle"):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,6 +30,8 @@ def write_report(*, result_id: str, output: Path | None, results: Path, as_json:
     write_page(target, content)
     if as_json:
         print_json({"schema_version": 1, "id": path.name, "path": str(target)})
+    elif sys.stdout.isatty():
+        put(target.absolute().as_uri())  # which terminals open
     else:
         put(str(target))
 

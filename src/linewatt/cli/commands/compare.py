@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from linewatt.cli.feature_options import with_feature_options
-from linewatt.cli.options import Json, Results
+from linewatt.cli.options import Json, Results, completing
 from linewatt.core.feature import FeatureOption
 
 _Wanted = Annotated[
@@ -20,11 +20,20 @@ _Wanted = Annotated[
         "A1,A2,A3. Two hosts of one result: ID:HOST ID:HOST.",
     ),
 ]
+PROPERTIES = (
+    *("network", "kernel", "host", "test", "instances", "streams"),
+    *("rate", "level", "direction", "family", "sender", "receiver"),
+)
+"""of cases, which --by takes; factors are properties as well"""
+METRICS = ("throughput", "efficiency", "loss", "power", "latency")
+FAIL_ON = ("slower", "less-efficient", "more-loss", "less-per-watt", "more-latency", "any", "nothing")
+FORMATS = ("junit", "md")
 _By = Annotated[
     str | None,
     typer.Option(
         "--by",
         metavar="WHAT",
+        autocompletion=completing(PROPERTIES),
         help="Property that differs: network, kernel, host, test, instances, direction, family, … or a "
         "factor. One result: compare its levels.",
     ),
@@ -42,14 +51,18 @@ _FailOn = Annotated[
     typer.Option(
         "--fail-on",
         metavar="WHAT",
-        help="Exit 3 on: slower, less-efficient, more-loss, less-per-watt, more-latency, any, nothing; "
-        "repeatable. Default: slower for two results, nothing for one.",
+        autocompletion=completing(FAIL_ON),
+        help=f"Exit 3 on: {', '.join(FAIL_ON)}; repeatable. "
+        "Default: slower for two results, nothing for one.",
     ),
 ]
 _Metric = Annotated[
     list[str] | None,
     typer.Option(
-        "--metric", metavar="WHAT", help="Only: throughput, efficiency, loss, power, latency; repeatable."
+        "--metric",
+        metavar="WHAT",
+        autocompletion=completing(METRICS),
+        help=f"Only: {', '.join(METRICS)}; repeatable.",
     ),
 ]
 _Allow = Annotated[
@@ -71,6 +84,7 @@ _Format = Annotated[
     typer.Option(
         "--format",
         metavar="WHAT",
+        autocompletion=completing(FORMATS),
         help="junit: one test per verdict, for CI; md: summary for pull requests, all tables with --full.",
     ),
 ]

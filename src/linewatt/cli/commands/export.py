@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
-from linewatt.cli.options import Json, Results, Wanted
+from linewatt.cli.options import Json, Results, Wanted, completing
+
+FORMATS = ("csv", "json", "parquet", "openmetrics", "iperf3", "bundle")
 
 
 def export(  # noqa: PLR0913  one parameter an option
@@ -18,6 +20,7 @@ def export(  # noqa: PLR0913  one parameter an option
         typer.Option(
             "--format",
             metavar="WHAT",
+            autocompletion=completing(FORMATS),
             help="csv, json: as show prints them; parquet: typed columns; openmetrics: for Prometheus; "
             "iperf3: JSON per trial, as iperf3 clients write it; bundle: the whole result.",
         ),

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from linewatt.cli.options import Results, Wanted
+from linewatt.cli.options import Results, Wanted, completing
 from linewatt.core.feature import report_formats
 
 CORE_FORMATS = {"html": "", "md": "Markdown", "pdf": "printed by Chromium"}
@@ -32,6 +32,7 @@ def report(
         typer.Option(
             "--format",
             metavar="WHAT",
+            autocompletion=completing(formats()),
             help="; ".join(f"{word}: {what}" if what else word for word, what in formats().items()) + ".",
         ),
     ] = "html",
