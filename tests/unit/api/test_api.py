@@ -320,7 +320,7 @@ def test_a_file_that_was_edited_since_it_was_loaded_is_not_run(tmp_path: Path) -
 
 
 def test_results_that_cannot_be_written_are_refused_before_a_host_is_touched(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="is no directory"):
+    with pytest.raises(InvalidInput, match="is not a directory"):
         linewatt.run(campaign(tmp_path), results=tmp_path / "c.yaml" / "results")
 
 

@@ -165,7 +165,7 @@ def test_another_package_adds_a_command_and_is_listed_with_its_version(tmp_path:
             "cannot be imported (No module named 'not_there')",
         ),
         ("broken = thirdparty:FEATURE", "", "thirdparty:FEATURE cannot be imported"),
-        ("broken = thirdparty:FEATURE", "FEATURE = 1", "is no linewatt.core.feature.Feature"),
+        ("broken = thirdparty:FEATURE", "FEATURE = 1", "is not a linewatt.core.feature.Feature"),
         (
             "broken = thirdparty:FEATURE",
             GREETING.replace('"greeting"', f'"{FOLDERS[0]}"'),

@@ -620,7 +620,7 @@ def test_a_plan_notes_what_may_be_too_little_to_find_a_rate(
             "tests: [udp-60]\nrate: auto\nsearch: {runs: 9, trials: 3}\n",
             ":8:27: search.trials: can decide on no rate: of 9 runs 5 have to agree; make it 5 or more",
         ),
-        ("tests: [udp-60]\nrate: soon\n", ":7:7: rate: must be a rate of one instance"),
+        ("tests: [udp-60]\nrate: soon\n", ":7:7: rate: must be a rate above 0"),
     ],
 )
 def test_what_cannot_be_searched_is_said_in_one_line_with_its_place(

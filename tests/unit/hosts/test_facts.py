@@ -191,7 +191,7 @@ def test_serial_numbers_stay_on_the_host() -> None:
     "name", ["", ".", "..", "a b", "x" * 16, "*", "eth0/../lo", "$(id)", "eth[0]", "a\n"]
 )
 def test_what_is_no_interface_reaches_no_host(name: str) -> None:
-    with pytest.raises(InvalidInput, match="no interface name"):
+    with pytest.raises(InvalidInput, match="not an interface name"):
         facts.command(name)
 
 

@@ -398,7 +398,7 @@ def test_a_damaged_record_becomes_a_problem_and_no_number() -> None:
     feed = Feed("dut", hwmon(), HwmonConfig())
     feed.take(Line(1.0, RECORD.replace("\tPPT\t", "\t")))
     (problem,) = feed.reading(0, 2).problems
-    assert "is no reading of a sensor" in problem
+    assert "is not a reading of a sensor" in problem
     assert list(feed.reading(0, 2).samples()) == []
     with pytest.raises(ParseError, match="no channel"):
         hwmon().channel("power_meter.power1")

@@ -39,5 +39,5 @@ def test_no_value_is_taken_and_no_other_target() -> None:
         knob.wanted("100", "50")
     with pytest.raises(ChangeError, match="the target is 'host'"):
         knob.write("eth0", "100")
-    with pytest.raises(ParseError, match="no percentage"):
+    with pytest.raises(ParseError, match="not a percentage"):
         knob.parse("100 $(reboot)")

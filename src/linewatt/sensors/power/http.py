@@ -328,7 +328,7 @@ class HttpSession(Session):
                 inside = (
                     f"has {', '.join(list(value)[:MOST_KEYS])}" if isinstance(value, dict) else repr(value)
                 )
-                raise InvalidInput(f"{self._awaited()}: {item.path}: is no number but {inside[:200]}")
+                raise InvalidInput(f"{self._awaited()}: {item.path}: is not a number but {inside[:200]}")
             is_integer = isinstance(value, int) and item.channel.step is None
             channel = replace(item.channel, step=item.scale) if is_integer else item.channel
             configured = as_configured(self._cfg, channel)

@@ -64,7 +64,7 @@ def test_what_a_host_has_is_read() -> None:
             "dut: no vsftpd; install it (apt-get or dnf install vsftpd)",
         ),
         ("user ftp\n", "", "neither a user ftp nor nobody"),
-        ("folder /dev/shm\ndisk tmpfs 1000000 4096\n", "", "/dev/shm is no directory there"),
+        ("folder /dev/shm\ndisk tmpfs 1000000 4096\n", "", "/dev/shm is not a directory there"),
         (
             "memory",
             'listener LISTEN 0 32 *:2121 *:* users:(("pure-ftpd",pid=713,fd=4))\nmemory',
