@@ -78,6 +78,8 @@ def _by_name(modules: Iterable[ModuleType]) -> dict[str, tuple[Callable[[Effort]
 
 
 USUAL = tuple(_by_name(_WAITS))
+USUAL_SMOKE = ("storing", "list_1000", "compare_1000", "campaign_edges")
+"""half a minute, with each kind of rig: a lab at a terminal, made results, files"""
 MEASUREMENTS = _by_name((*_WAITS, *_OTHERS))
 
 
@@ -90,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     interrupt_once()
     found = machine.look()
     print(found.heading() + "\n")
-    names = _chosen(chosen.names)
+    names = _chosen(chosen.names, chosen.effort)
     done: list[Measurement] = []
     try:
         for name in names:
@@ -113,7 +115,8 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         "names",
         nargs="*",
         metavar="NAME",
-        help=f"one of: {', '.join(MEASUREMENTS)}, or {ALL}; none: {', '.join(USUAL)}",
+        help=f"one of: {', '.join(MEASUREMENTS)}, or {ALL}; none: {', '.join(USUAL)}; "
+        f"with --smoke: {', '.join(USUAL_SMOKE)}",
     )
     efforts = parser.add_mutually_exclusive_group()
     for effort, what in (
@@ -135,10 +138,10 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return chosen
 
 
-def _chosen(names: Sequence[str]) -> Sequence[str]:
+def _chosen(names: Sequence[str], effort: Effort) -> Sequence[str]:
     if ALL in names:
         return tuple(MEASUREMENTS)
-    return names or USUAL
+    return names or (USUAL_SMOKE if effort is Effort.SMOKE else USUAL)
 
 
 def _measured(name: str, effort: Effort) -> Measurement:

@@ -26,6 +26,8 @@ from bench.trial_overhead import overheads
 
 ABOUT_S = 900
 _MOST = 1.05
+_ENDS = (0, 3, 4)
+"""statuses: compare may find a regression, or too few runs"""
 _CASES, _TRIALS = 5, 3
 _WINDOW = {"omit": 1, "seconds": 3, "tail": 2}
 
@@ -88,7 +90,7 @@ def _rows(what: str, asked: Sequence[Sequence[str]], cache: Path, turns: int) ->
     for turn in range(turns):
         for at, argv in enumerate(asked):
             own = {**os.environ, "XDG_CACHE_HOME": str(cache / f"cache-{what.partition(' ')[0]}-{turn}-{at}")}
-            costs[at].append(timed(argv, own)[1])
+            costs[at].append(timed(argv, own, ends_with=_ENDS)[1])
     yield _row(what, costs)
 
 

@@ -86,7 +86,7 @@ async def _measured(file: Path, directory: Path, repetitions: int) -> list[Row]:
             hand.once(by_hand)
     async with _opened(campaign) as session:
         same(found, await shown(session, changes), "the loop by hand")
-    return _rows(steps, by_hand, len(changes))
+    return _rows(steps, by_hand, len(changes), len(campaign.hosts))
 
 
 @asynccontextmanager
@@ -183,10 +183,10 @@ def _all_read(answers: Sequence[ReadBack], settings: int) -> None:
         raise MeasurementFailed(f"reading back: {right} of {settings} settings are as they were made")
 
 
-def _rows(steps: Steps, by_hand: settings_byhand.Walls, settings: int) -> list[Row]:
+def _rows(steps: Steps, by_hand: settings_byhand.Walls, settings: int, hosts: int) -> list[Row]:
     second = Target(at_most=1.0)
     return [
-        *_step_rows(f"looking at {settings} settings of {HOSTS} hosts", steps.check, None),
+        *_step_rows(f"looking at {settings} settings of {hosts} hosts", steps.check, None),
         *_step_rows("making them", steps.make, second, by_hand.make),
         *_step_rows("reading them back during a trial", steps.read, second),
         *_step_rows("putting them back, between rounds", steps.put_back, second, by_hand.undo),

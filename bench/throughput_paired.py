@@ -32,8 +32,8 @@ class _Kind:
 def measure(effort: Effort) -> list[Row]:
     """A link shaped well below what the CPUs can do, and one where a CPU is the limit."""
     kinds = (
-        _Kind("link shaped to 2 Gbit/s", "2gbit", effort.of(20, 3, 1)),
-        _Kind("unshaped, a CPU is the limit", "none", effort.of(20, 3, 1)),
+        _Kind("link shaped to 2 Gbit/s", "2gbit", effort.of(20, 3, 2)),
+        _Kind("unshaped, a CPU is the limit", "none", effort.of(20, 3, 2)),
     )
     return [_row(kind, effort) for kind in kinds]
 

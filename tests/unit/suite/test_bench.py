@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from bench import __main__ as program
-from bench import byhand, capacity, cgroup, hosts96, own_cpu, wire
+from bench import byhand, capacity, cgroup, growth, hosts96, own_cpu, wire
 from bench.effort import Effort
 from bench.rows import (
     Measurement,
@@ -340,3 +340,29 @@ def test_a_part_of_what_a_target_is_of_meets_none() -> None:
     (row,) = of_a_part([Row("list of 100 results", "s", (0.1,), Target(at_most=0.3), Peer("stat", (0.01,)))])
     assert row.verdict == ""
     assert row.peer is not None
+
+
+@pytest.mark.parametrize(
+    ("costs", "power"),
+    [
+        ([1.0, 2.0, 4.0], 1.0),
+        ([10.0 + 1.0, 10.0 + 4.0, 10.0 + 16.0], 2.0),  # the same for all sizes is no growth
+        ([5.0, 5.0, 5.0], None),
+        ([5.0, 6.0, 5.5], None),
+    ],
+)
+def test_growth_is_the_power_of_what_is_added(costs: list[float], power: float | None) -> None:
+    found = growth.exponent(costs)
+    assert found == (None if power is None else pytest.approx(power))
+
+
+def test_without_names_the_bench_measures_what_users_wait_for_and_all_is_everything() -> None:
+    assert program._chosen([], Effort.WHOLE) == program.USUAL
+    assert program._chosen([], Effort.SMOKE) == program.USUAL_SMOKE
+    assert program._chosen(["startup", "all"], Effort.QUICK) == tuple(program.MEASUREMENTS)
+    assert program._chosen(["startup"], Effort.SMOKE) == ["startup"]
+    assert set(program.USUAL) | set(program.USUAL_SMOKE) < set(program.MEASUREMENTS)
+
+
+def test_an_effort_has_its_own_amount() -> None:
+    assert [effort.of(7, 3, 1) for effort in Effort] == [7, 3, 1]
