@@ -293,6 +293,26 @@ def test_schema_prints_each_that_it_lists(run: Run) -> None:
     assert json.loads(run("schema", "samples")[1]) == schemas.schema_of("samples")
 
 
+def _texts_with_a_pattern(node: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(node, dict):
+        if isinstance(node.get("pattern"), str):
+            yield node
+        node = list(node.values())
+    if isinstance(node, list):
+        for value in node:
+            yield from _texts_with_a_pattern(value)
+
+
+def test_an_editor_says_how_a_text_of_a_campaign_file_is_written(run: Run) -> None:
+    schema = json.loads(run("schema", "campaign")[1])
+    patterns = list(_texts_with_a_pattern(schema))
+    said = [one.get("patternErrorMessage", "") for one in patterns]
+    assert len(patterns) > 50
+    assert sum(text.startswith("must be ") for text in said) > 0.8 * len(said)
+    rate = schema["$defs"]["SearchEntry"]["properties"]["max_rate"]["anyOf"][0]["patternErrorMessage"]
+    assert rate == 'must be a rate above 0 with its unit, such as "500M" or "3.5G" (bit/s)'
+
+
 def test_a_schema_that_there_is_not_is_refused(run: Run) -> None:
     code, _, err = run("schema", "showy")
     assert code == 2

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from linewatt.campaign.campaign import AUTO, Campaign, EnergySweep
 from linewatt.campaign.entries import fields as f
+from linewatt.campaign.entries.quantities import text_schema
 from linewatt.campaign.entries.trials import PERCENTAGE, TrialsEntry, ratio_of
 from linewatt.campaign.planning.cases import impossible
 from linewatt.document import KeyPath, Part
@@ -60,7 +61,7 @@ Several = AfterValidator(_several)
 EnergyRate = Annotated[
     Any,
     BeforeValidator(_rate),
-    WithJsonSchema({"type": "string", "pattern": f"^({f.RATE_PATTERN}|{_PACKETS})$"}),
+    WithJsonSchema(text_schema(f"({f.RATE_PATTERN}|{_PACKETS})", f"{f.RATE_EXPECTED}, or packets/s")),
 ]
 
 

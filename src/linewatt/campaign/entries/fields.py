@@ -23,6 +23,7 @@ from pydantic import (
 
 from linewatt.campaign.campaign import AUTO
 from linewatt.campaign.entries.addresses import IPv4, IPv6
+from linewatt.campaign.entries.quantities import text_schema
 from linewatt.errors import InvalidInput
 from linewatt.hosts.facts import MAX_CPUS, format_cpulist, parse_cpulist
 from linewatt.sensors.power import FilePath as FilePath
@@ -146,7 +147,7 @@ CpuSet = Annotated[
     WithJsonSchema(
         {
             "anyOf": [
-                {"type": "string", "pattern": r"^[0-9]+(-[0-9]+)?(\s*,\s*[0-9]+(-[0-9]+)?)*$"},
+                text_schema(r"[0-9]+(-[0-9]+)?(\s*,\s*[0-9]+(-[0-9]+)?)*", "must be CPUs, such as 0-3,8"),
                 {"type": "array", "items": _CPU_SCHEMA, "minItems": 1, "uniqueItems": True},
                 _CPU_SCHEMA,
             ],
@@ -160,14 +161,17 @@ def _rate_or_auto(value: object) -> float | Literal["auto"]:
     return AUTO if value == AUTO else parsed_rate(value)
 
 
+RATE_EXPECTED = 'must be a rate above 0 with its unit, such as "500M" or "3.5G" (bit/s)'
+
+
 def parsed_rate(value: object) -> float:
     """Bit/s of a rate with its unit. Raises ValueError with what would be right."""
     if not isinstance(value, str):
-        raise ValueError('must be a rate above 0 with its unit, such as "500M" or "3.5G" (bit/s)')
+        raise ValueError(RATE_EXPECTED)
     try:
         rate_bps = parse_rate(value)
     except InvalidInput:
-        raise ValueError('must be a rate above 0 with its unit, such as "500M" or "3.5G" (bit/s)') from None
+        raise ValueError(RATE_EXPECTED) from None
     if value.strip()[-1:].isdigit():
         raise ValueError('must have a unit, such as "500M" or "3.5G" (bit/s)')
     if not 1e3 <= rate_bps <= 1e13:
@@ -177,12 +181,12 @@ def parsed_rate(value: object) -> float:
 
 RATE_PATTERN = r"[0-9]+(\.[0-9]+)?\s*([kKmMgGtT]|[kKmMgGtT]?(bps|bit/s))"
 Rate = Annotated[
-    float, BeforeValidator(parsed_rate), WithJsonSchema({"type": "string", "pattern": f"^{RATE_PATTERN}$"})
+    float, BeforeValidator(parsed_rate), WithJsonSchema(text_schema(RATE_PATTERN, RATE_EXPECTED))
 ]
 RateOrAuto = Annotated[
     float | Literal["auto"],
     BeforeValidator(_rate_or_auto),
-    WithJsonSchema({"type": "string", "pattern": f"^(auto|{RATE_PATTERN})$"}),
+    WithJsonSchema(text_schema(f"(auto|{RATE_PATTERN})", f"{RATE_EXPECTED}, or auto")),
 ]
 
 
@@ -232,7 +236,9 @@ _PORT_NUMBER = {"type": "integer", "minimum": FIRST_PORT, "maximum": LAST_PORT}
 Ports = Annotated[
     tuple[int, int],
     BeforeValidator(_ports),
-    WithJsonSchema({"anyOf": [{"type": "string", "pattern": r"^[0-9]+\s*-\s*[0-9]+$"}, _PORT_NUMBER]}),
+    WithJsonSchema(
+        {"anyOf": [text_schema(r"[0-9]+\s*-\s*[0-9]+", "must be ports, such as 5201-5210"), _PORT_NUMBER]}
+    ),
 ]
 
 

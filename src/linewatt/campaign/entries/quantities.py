@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
@@ -15,10 +15,20 @@ _SIZE = r"([0-9]{1,12}(?:\.[0-9]{1,6})?)\s*(k|M|G|Ki|Mi|Gi)?B?"
 _PERCENT = r"([0-9]{1,3}(?:\.[0-9]{1,9})?)\s*%"
 
 
+_DURATION_EXPECTED = 'must be a time with its unit, such as "90s", "10m", "48h" or "2d"'
+_SIZE_EXPECTED = 'must be a number of bytes, such as 4096, "16M" (10⁶) or "16Mi" (2²⁰)'
+PERCENTAGE_EXPECTED = 'must be a percentage from 0 to 100 with its sign, such as "1%"'
+
+
+def text_schema(pattern: str, message: str) -> dict[str, Any]:
+    """JSON Schema of a text; ``message`` is what editors print where it does not match."""
+    return {"type": "string", "pattern": f"^{pattern}$", "patternErrorMessage": message}
+
+
 def _duration(value: object) -> float:
     match = re.fullmatch(_DURATION, value, re.ASCII) if isinstance(value, str) else None
     if match is None:
-        raise ValueError('must be a time with its unit, such as "90s", "10m", "48h" or "2d"')
+        raise ValueError(_DURATION_EXPECTED)
     return float(match[1]) * _SECONDS[match[2]]
 
 
@@ -34,23 +44,23 @@ def _size(value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
     if match is None:
-        raise ValueError('must be a number of bytes, such as 4096, "16M" (10⁶) or "16Mi" (2²⁰)')
+        raise ValueError(_SIZE_EXPECTED)
     return round(float(match[1]) * _BYTES[match[2] or ""])
 
 
 def _share(value: object) -> float:
     match = re.fullmatch(_PERCENT, value, re.ASCII) if isinstance(value, str) else None
     if match is None or not 0 <= float(match[1]) <= 100:
-        raise ValueError('must be a percentage from 0 to 100 with its sign, such as "1%"')
+        raise ValueError(PERCENTAGE_EXPECTED)
     return float(match[1]) / 100
 
 
 Duration = Annotated[
-    float, BeforeValidator(_duration), WithJsonSchema({"type": "string", "pattern": f"^{_DURATION}$"})
+    float, BeforeValidator(_duration), WithJsonSchema(text_schema(_DURATION, _DURATION_EXPECTED))
 ]
 MAX_LOAD_S = 86_400
 """a load ends after a day"""
-_OR_WITH_UNIT = {"type": "string", "pattern": f"^{_DURATION}$"}
+_OR_WITH_UNIT = text_schema(_DURATION, _DURATION_EXPECTED)
 Seconds = Annotated[
     float,
     Field(ge=0, le=MAX_LOAD_S),
@@ -69,10 +79,6 @@ SomeSeconds = Annotated[
 Size = Annotated[
     int,
     BeforeValidator(_size),
-    WithJsonSchema(
-        {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": f"^{_SIZE}$"}]}
-    ),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0}, text_schema(_SIZE, _SIZE_EXPECTED)]}),
 ]
-Share = Annotated[
-    float, BeforeValidator(_share), WithJsonSchema({"type": "string", "pattern": f"^{_PERCENT}$"})
-]
+Share = Annotated[float, BeforeValidator(_share), WithJsonSchema(text_schema(_PERCENT, PERCENTAGE_EXPECTED))]

@@ -463,7 +463,8 @@ def json_schema() -> dict[str, Any]:
 
 
 def _tidy(node: Any) -> Any:
-    """Without the titles pydantic makes of key names, and with names that match no pattern refused."""
+    """Without the titles pydantic makes of key names; with names that match no pattern refused, and with what
+    editors print where a text matches none."""
     if isinstance(node, list):
         return [_tidy(item) for item in node]
     if not isinstance(node, dict):
@@ -471,6 +472,8 @@ def _tidy(node: Any) -> Any:
     tidied = {
         key: _tidy(value) for key, value in node.items() if not (key == "title" and isinstance(value, str))
     }
+    if isinstance(tidied.get("pattern"), str) and isinstance(examples := tidied.get("examples"), list):
+        tidied.setdefault("patternErrorMessage", f"must be written like {examples[0]}")
     if "patternProperties" in tidied:
         tidied["additionalProperties"] = False
     return tidied

@@ -9,6 +9,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
+from linewatt.campaign.entries.quantities import PERCENTAGE_EXPECTED, text_schema
 from linewatt.document import KeyPath, Part
 
 MAX_TRIALS_OF_A_CASE = 1000
@@ -32,7 +33,7 @@ def ratio_of(what: str, *, zero: bool = False) -> BeforeValidator:
     return BeforeValidator(ratio)
 
 
-PERCENTAGE = WithJsonSchema({"type": "string", "pattern": f"^{_PERCENT}$"})
+PERCENTAGE = WithJsonSchema(text_schema(_PERCENT, PERCENTAGE_EXPECTED))
 Percentage = Annotated[float, ratio_of("the mean"), PERCENTAGE]
 
 

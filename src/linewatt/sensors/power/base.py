@@ -57,8 +57,8 @@ def text_matching(pattern: str, expectation: str, example: str) -> Any:
             raise ValueError(expectation)
         return text
 
-    shown = Field(examples=[example], json_schema_extra={"pattern": f"^(?:{pattern})$"})
-    return Annotated[str, AfterValidator(check), shown]
+    for_editors: dict[str, Any] = {"pattern": f"^(?:{pattern})$", "patternErrorMessage": expectation}
+    return Annotated[str, AfterValidator(check), Field(examples=[example], json_schema_extra=for_editors)]
 
 
 FilePath = text_matching(

@@ -256,7 +256,7 @@ def test_an_inventory_copy_never_overwrites_what_is_not_ours(tmp_path: Path) -> 
     for path in (theirs, tmp_path):
         with pytest.raises(InvalidInput, match="exists and is no inventory of lab one"):
             api._check_copy(path, "one")
-    with pytest.raises(InvalidInput, match="is no directory"):
+    with pytest.raises(InvalidInput, match="is not a directory"):
         api._check_copy(tmp_path / "nosuch/hosts.yaml", "one")
     build.remove_copy(theirs, "one")
     assert theirs.exists()
