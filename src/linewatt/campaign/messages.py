@@ -167,8 +167,10 @@ def _problems(
 
 def _deeper(model: type[BaseModel], loc: tuple[int | str, ...]) -> str:
     """Where a key of the whole file is known one level deeper, as ``mtu`` is below ``settings``."""
-    above, leaf = loc[:-1], str(loc[-1])
-    parents = () if above else (parent for parent in _PARENTS if leaf in _known_keys(model, (parent,)))
+    if len(loc) > 1:
+        return ""
+    leaf = str(loc[0])
+    parents = (parent for parent in _PARENTS if leaf in _known_keys(model, (parent,)))
     return next((f"did you mean {parent}.{leaf}?" for parent in parents), "")
 
 

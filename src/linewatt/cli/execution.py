@@ -151,12 +151,10 @@ class _Heard:
         """For who ended it; nothing where nothing is stored."""
         if self._started is None or not self._stored:
             return ""
-        kept = f"; {self._stored} of {self._started.trials} trials kept"
+        stored_words = f"; {self._stored} of {self._started.trials} trials kept"
         if self._passing:
-            return (
-                f"{kept}; see: linewatt show {self._started.id} (the lab's hosts are gone with this command)"
-            )
-        return f"{kept}; continue with: linewatt resume {self._started.id}"
+            return f"{stored_words}; see: linewatt show {self._started.id} (the lab's hosts are gone with this command)"
+        return f"{stored_words}; continue with: linewatt resume {self._started.id}"
 
     def until_done(self, work: Coroutine[Any, Any, T]) -> T:
         """Run to the end. Hosts that are left changed are worse news than whatever else ended the work."""
