@@ -153,7 +153,8 @@ class _Heard:
             return ""
         stored_words = f"; {self._stored} of {self._started.trials} trials kept"
         if self._passing:
-            return f"{stored_words}; see: linewatt show {self._started.id} (the lab's hosts are gone with this command)"
+            show_it = f"linewatt show {self._started.id}"
+            return f"{stored_words}; see: {show_it} (the lab's hosts are gone with this command)"
         return f"{stored_words}; continue with: linewatt resume {self._started.id}"
 
     def until_done(self, work: Coroutine[Any, Any, T]) -> T:
