@@ -65,16 +65,22 @@ def met(plant: Plant, ground: Ground, tmp_path: Path) -> Said:
     return said
 
 
-def has_full_port(said: Said, instances: int) -> bool:
-    """Whether one port had so much of its line, over the trials, that its line may be the limit of its part:
-    TCP shares a ceiling unevenly, now and then so unevenly that nothing can be told of that case."""
+def limit_by_ports(said: Said, instances: int) -> str:
+    """What limits a case, judged by how much of its line each port had in each trial.
+
+    TCP shares a ceiling unevenly: a port that is at its line in every trial is a limit, and one that has so
+    much of it that its line may be the limit of its part leaves nothing to be told of that case.
+    """
     trials = [one for one in said.trials if one["case"]["instances"] == instances]
     parts = zip(*([one["throughput_bps"] for one in trial["data_ports"]] for trial in trials), strict=True)
     of_line = [[bps / (RATE_BPS * PAYLOAD) for bps in port] for port in parts]
-    return any(
+    if any(min(port) >= FULL_ALONE_RATIO for port in of_line):
+        return "shaper"
+    may_be_full = any(
         fmean(port) >= FULL_RATIO or 2 * sum(share >= FULL_ALONE_RATIO for share in port) > len(port)
         for port in of_line
     )
+    return "not-found" if may_be_full else "device-or-path"
 
 
 @pytest.mark.parametrize("port", [0, 1])
@@ -90,7 +96,7 @@ def test_the_ceiling_that_two_ports_share_is_found_over_both(two_ports: Ground, 
     said = met(OVER_BOTH, two_ports, tmp_path)
     assert [case["instances"] for case in said.cases] == list(INSTANCES)
     told = {case["instances"]: case["limited_by_kinds"].split()[0] for case in said.cases}
-    shown = {count: "not-found" if has_full_port(said, count) else "device-or-path" for count in INSTANCES}
+    shown = {count: limit_by_ports(said, count) for count in INSTANCES}
     assert told == shown, said.text()
     assert [*shown.values()].count("device-or-path") >= 2, (
         "ports took turns at their whole line; run it again"
