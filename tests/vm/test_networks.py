@@ -141,13 +141,27 @@ def differences(before: dict[str, list[str]], after: dict[str, list[str]]) -> li
     ]
 
 
+def until_up(host: lab.HostLayout) -> str:
+    """Waits until the data interfaces have the link-local address that the kernel gives them once a link is
+    up: of a guest that has just booted it comes up to seconds after everything else."""
+    names = " ".join(port.interface for port in host.ports)
+    return f"""for name in {names}; do
+  for _ in $(seq 150); do
+    [ -n "$(ip -6 -o address show dev $name scope link -tentative)" ] && continue 2
+    sleep 0.1
+  done
+  echo "$name got no link-local address in 15 s" >&2; exit 1
+done"""
+
+
 @contextmanager
 def left_as_found(
     one: lab.Lab, make: Callable[[lab.HostLayout], str], undo: Callable[[lab.HostLayout], str]
 ) -> Iterator[None]:
     """What ``make`` has done on both guests is there unchanged in the end, and then undone."""
     hosts = {host.name: host for host in one.hosts}
-    before = everything(on_both(one, {name: f"{make(host)}\n{SHOW}" for name, host in hosts.items()}))
+    asked = {name: f"{until_up(host)}\n{make(host)}\n{SHOW}" for name, host in hosts.items()}
+    before = everything(on_both(one, asked))
     features = on_both(one, dict.fromkeys(hosts, FEATURES))
     try:
         yield
