@@ -26,7 +26,7 @@ def schema_command(
             autocompletion=_names,
         ),
     ] = "campaign",
-    every: Annotated[bool, typer.Option("--list", help="List all schemas, one per line.")] = False,
+    lists_names: Annotated[bool, typer.Option("--list", help="List all schemas, one per line.")] = False,
 ) -> None:
     """Print the JSON Schema of campaign files or JSON output.
 
@@ -34,7 +34,7 @@ def schema_command(
     """
     from linewatt.schemas import NAMES, SCHEMAS, schema_of
 
-    if not every:
+    if not lists_names:
         print_json(schema_of(what))
         return
     width = max(map(len, NAMES))
