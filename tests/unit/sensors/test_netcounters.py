@@ -78,6 +78,71 @@ def test_bytes_and_packets_of_a_frames_size_are_read_one_after_the_other() -> No
     assert len(read) == len(set(read)) > 20
 
 
+def interface_row(tree: Path, device: str = "eth0", **changed: int) -> str:
+    """The row of a device in /proc/net/dev, made of its files as the kernel does (dev_seq_printf_stats)."""
+    statistics = tree / "sys/class/net" / device / "statistics"
+    counts = {file.name: int(file.read_text()) for file in statistics.iterdir()} | changed
+    columns = (
+        "rx_bytes rx_packets rx_errors rx_dropped+rx_missed_errors rx_fifo_errors "
+        "rx_length_errors+rx_over_errors+rx_crc_errors+rx_frame_errors rx_compressed multicast "
+        "tx_bytes tx_packets tx_errors tx_dropped tx_fifo_errors collisions "
+        "tx_carrier_errors+tx_aborted_errors+tx_window_errors+tx_heartbeat_errors tx_compressed"
+    )
+    sums = [sum(counts[name] for name in column.split("+")) for column in columns.split()]
+    return f"{device:>6}: {' '.join(map(str, sums))}"
+
+
+def write_rows(tree: Path, *rows: str) -> None:
+    """Replace /proc/net/dev: its heads, a device of others, and these rows."""
+    other = "  eth01: " + " ".join("9" * 16)
+    replace(tree / "proc/net/dev", "\n".join(["Inter-| Receive", " face |bytes", other, *rows]) + "\n")
+
+
+@needs_bash
+@pytest.mark.parametrize("gap", [" ", ""], ids=["", "old kernel"])
+def test_a_row_of_all_devices_says_the_same_as_the_files_of_one(tree: Path, gap: str) -> None:
+    of_files = SENSOR.parse(one_record(tree))
+    write_rows(tree, interface_row(tree, rx_bytes=7_000_000_000_123).replace(": ", f":{gap}"))
+    assert SENSOR.parse(one_record(tree)) == of_files | {"nic.rx_bytes": 7_000_000_000_123}
+
+
+@needs_bash
+def test_files_of_errors_are_read_when_their_columns_changed(tree: Path) -> None:
+    statistics = tree / "sys/class/net/eth0/statistics"
+    write_rows(tree, interface_row(tree))
+    with streaming(command("eth0", 0.1, str(tree))) as lines:
+        first = next(lines)
+        replace(statistics / "rx_missed_errors", "31\n")
+        replace(statistics / "rx_nohandler", "32\n")  # in no column: read each time
+        second = next_other(lines, first, lambda line: SENSOR.parse(line)["nic.rx_nohandler"])
+        write_rows(tree, interface_row(tree))
+        third = next_other(lines, second, lambda line: SENSOR.parse(line)["nic.rx_missed_errors"])
+    assert SENSOR.parse(second) == SENSOR.parse(first) | {"nic.rx_nohandler": 32}
+    assert SENSOR.parse(third) == SENSOR.parse(second) | {"nic.rx_missed_errors": 31}
+
+
+@needs_bash
+def test_a_device_without_a_row_is_read_by_its_files(tree: Path) -> None:
+    of_files = one_record(tree)
+    write_rows(tree, interface_row(tree, rx_packets=78))
+    with streaming(command("eth0", 0.1, str(tree))) as lines:
+        first = next(lines)
+        write_rows(tree)
+        second = next_other(lines, first, lambda line: SENSOR.parse(line)["nic.rx_packets"])
+    assert SENSOR.parse(first)["nic.rx_packets"] == 78
+    assert SENSOR.parse(second) == SENSOR.parse(of_files)
+
+
+@needs_bash
+def test_each_of_two_ports_has_its_own_row(tree: Path) -> None:
+    shutil.copytree(tree / "sys/class/net/eth0", tree / "sys/class/net/eth1")
+    write_rows(tree, interface_row(tree, tx_bytes=5), interface_row(tree, "eth1", tx_bytes=6, tx_errors=7))
+    replace(tree / "sys/class/net/eth1/statistics/tx_errors", "7\n")
+    values = SENSOR.parse(one_record(tree, "eth0 eth1"))
+    assert (values["nic.eth0.tx_bytes"], values["nic.eth1.tx_bytes"], values["nic.tx_bytes"]) == (5, 6, 11)
+    assert (values["nic.eth0.tx_errors"], values["nic.eth1.tx_errors"]) == (0, 7)
+
+
 @needs_bash
 def test_the_cpu_number_of_a_row_is_the_kernels_own_where_it_says(tree: Path) -> None:
     row = "0000000{} 00000001 00000000 0 0 0 0 0 0 00000000 00000000 00000000 {:08x} 00000000 00000000\n"
