@@ -52,6 +52,8 @@ class CaseRuns:
     target_bps: float | None = None
     settings: dict[str, dict[str, str | None]] = field(default_factory=dict)
     limit: tuple[str, str] | None = None
+    numbers: tuple[int, ...] = ()
+    """of the trials that are done"""
 
     @property
     def done(self) -> int:
@@ -104,6 +106,7 @@ def _runs(
         target_bps=None if target is None else target.mean,
         settings=settings,
         limit=(limit.kind, limit.what) if limit.found else None,
+        numbers=tuple(trial.number for trial in done),
     )
 
 
