@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from tests.report_factories import CREATED_S, FACTS, host, result, trial
+from tests.report_factories import CREATED_S, FACTS, host, result, stored, trial
 
 from linewatt.analysis.comparison.case_runs import runs_by_case
 from linewatt.analysis.comparison.compare import Comparison, compare_sides
@@ -17,13 +18,17 @@ from linewatt.analysis.comparison.points import Series, series_of_cases
 from linewatt.analysis.comparison.rows import Options
 from linewatt.analysis.metrics import Response
 from linewatt.features.history.courses import Course, judge
-from linewatt.model import Case, Trial
+from linewatt.model import Case, Channel, Sample, Trial
 from linewatt.store.read import Result
+from linewatt.store.samples import Origin, write_samples
+from linewatt.store.samples import Series as Readings
 
 TCP = Case("tcp", "h1", "h2")
 UDP = Case("udp-1500", "h1", "h2")
 CAMPAIGN: dict[str, Any] = {"window_s": 60.0, "omit_s": 5.0, "placement": "pinned"}
 BASE_BPS = 94e9
+LOAD_S = 70
+"""of a trial whose samples are stored"""
 
 
 def runs(
@@ -67,6 +72,25 @@ def with_facts(name: str, **sections: dict[str, Any]) -> dict[str, Any]:
     """A host whose facts differ in these sections."""
     facts = FACTS | {section: FACTS.get(section, {}) | own for section, own in sections.items()}
     return host(name, facts=facts)
+
+
+def with_rates(root: Path, measured: Result, without: Collection[int] = ()) -> Path:
+    """The result on disk; of each trial but those ``without``, a rate each second from 1 to LOAD_S."""
+    path = stored(root, measured)
+    for done in measured.trials:
+        if done.number in without:
+            continue
+        channels, samples = {}, []
+        for instance in range(done.case.instances):
+            name = f"instance{instance}.receiver.throughput_bps"
+            channels[name] = Channel(name, "bit/s", "mean", "host", provenance="measured")
+            for second in range(1, LOAD_S + 1):
+                rate_bps = (done.throughput_bps or 0.0) / done.case.instances + second * 1e6
+                samples.append(Sample(done.started_s + second, name, rate_bps))
+        rates = Readings(done.case.receiver, "iperf3", channels, samples)
+        file = path / "trials" / f"{done.number:05d}" / "samples.parquet"
+        write_samples(file, [rates], Origin(path.name, done.number))
+    return path
 
 
 def side(name: str, one: Result) -> Side:

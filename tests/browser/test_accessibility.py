@@ -93,13 +93,17 @@ def soak_page_of(root: Path) -> str:
     return soak_page.render(soaks.digest(read.load_result(write(root, shape)[0])))
 
 
-def comparison(_: Path) -> str:
+def comparison(root: Path) -> str:
+    """Two cases with lines over time; of one the samples of a trial are missing."""
     runs = compare_factories.runs
     case = replace(compare_factories.TCP, instances=4)
     base = compare_factories.made("base", compare_factories.numbered(runs(), runs(case, seed=2)))
     slower = compare_factories.numbered(runs(ratio=0.9, seed=3), runs(case, seed=4))
-    found = compare_factories.compared(base, compare_factories.made("other", slower, day=2))
-    return comparison_page.render_comparison_page(found, exit_finding(found, ()))
+    other = compare_factories.made("other", slower, day=2)
+    found = compare_factories.compared(base, other)
+    with_rates = compare_factories.with_rates
+    paths = with_rates(root, base, without=(12,)), with_rates(root, other)
+    return comparison_page.render_comparison_page(found, exit_finding(found, ()), paths)
 
 
 def history(_: Path) -> str:

@@ -119,7 +119,7 @@ def test_the_page_holds_everything_and_loads_nothing(run: Run) -> None:
     assert HOSTILE not in page
     assert "<script" not in page
     assert "http://" not in page.replace("http://www.w3.org", "")
-    assert page.count("<svg ") == 4
+    assert page.count("<svg ") == 5, "a chart of changes for each metric, and every trial of the one case"
     assert page.count("slower by 4.") >= 2
     assert "Watts are simulated, not measured." in page
     assert "only in A (no such case in B)" in page

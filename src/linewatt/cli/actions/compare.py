@@ -92,10 +92,15 @@ def compare_results(  # noqa: PLR0913  one parameter an option
             from linewatt.report.comparison import render_comparison_page
             from linewatt.report.printing import write_page
 
-            write_page(target, render_comparison_page(outcome, verdict))
+            write_page(target, render_comparison_page(outcome, verdict, _page_paths(loaded)))
         _print_comparison(outcome, verdict, named, form, full=full)
     if verdict.exit_code:
         raise typer.Exit(verdict.exit_code)
+
+
+def _page_paths(loaded: Sequence[Sequence[tuple[Path, Kept]]]) -> tuple[Path, Path]:
+    """The results of A and B, whose trials a page shows; twice the same where one is compared by levels."""
+    return loaded[0][0][0], loaded[-1][0][0]
 
 
 def _form_meant(form: str | None, *, as_json: bool, as_csv: bool) -> str | None:
@@ -248,12 +253,13 @@ def _compare_view(
     """
     view: ComparisonView = option.load()
     a, b, matching = match_stored(loaded, by, base)
-    comparison = view.compare((loaded[0][0][0], loaded[-1][0][0]), (a, b), matching)
+    paths = _page_paths(loaded)
+    comparison = view.compare(paths, (a, b), matching)
     if target is not None:
         from linewatt.report.comparison import comparison_page_with_section
         from linewatt.report.printing import write_page
 
-        write_page(target, comparison_page_with_section(a, b, matching, by, comparison.section()))
+        write_page(target, comparison_page_with_section(a, b, matching, by, paths, comparison.section()))
     if as_json:
         print_json(comparison.document())
     else:

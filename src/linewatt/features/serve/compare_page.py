@@ -123,7 +123,10 @@ def two_page(paths: Sequence[Path], criteria: Criteria) -> Body:
     )
     with in_frame(ReportFrame(navigation=navigation)):
         page = render_comparison_page(
-            comparison, exit_finding(comparison, _SLOWER if len(paths) == 2 else ()), pages=templates()
+            comparison,
+            exit_finding(comparison, _SLOWER if len(paths) == 2 else ()),
+            (paths[0], paths[-1]),
+            pages=templates(),
         )
     return Body(page.encode(), "text/html")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A comparison as one HTML file with a chart of changes; no script, nothing loaded from anywhere."""
+"""A comparison as one HTML file with charts of changes and trials; no script, nothing loaded."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ from linewatt.report.charts import forest, specs
 from linewatt.report.charts.data import Row
 from linewatt.report.charts.figure import DrawnFigure, Figure, draw_figures
 from linewatt.report.comparison.first_screen import first_screen_of_comparison
+from linewatt.report.comparison.overlaid_courses import ResultPaths
 from linewatt.report.comparison.remarks import factor_words, lab_words, lists
 from linewatt.report.comparison.tables import ResponseTable, tables
+from linewatt.report.comparison.trial_sections import trial_sections
 from linewatt.report.printing.html import pages_of_files
 from linewatt.report.section import Section, text_lines
 
@@ -35,11 +37,17 @@ _PANEL_PX = 420
 def render_comparison_page(
     comparison: Comparison,
     verdict: Finding,
+    paths: ResultPaths,
     section: Section | None = None,
     pages: Environment | None = None,
 ) -> str:
     """The whole page; ``section``: what a feature says of both sides; ``pages``: of a server."""
-    sections = [*_verdicts(comparison), *((section,) if section else ()), _differences(comparison)]
+    sections = [
+        *_verdicts(comparison),
+        *trial_sections(comparison, paths),
+        *((section,) if section else ()),
+        _differences(comparison),
+    ]
     page = (pages or pages_of_files()).get_template("comparison.html.j2")
     return page.render(
         version=__version__,
@@ -54,11 +62,11 @@ def render_comparison_page(
 
 
 def comparison_page_with_section(
-    a: Side, b: Side, matching: Matching, by: str | None, section: Section
+    a: Side, b: Side, matching: Matching, by: str | None, paths: ResultPaths, section: Section
 ) -> str:
     """What was measured on both sides, and below it what a feature says of them."""
     comparison = compare_sides(a, b, matching, Options(by, None, tuple(METRICS_OF_ROWS), ()))
-    return render_comparison_page(comparison, exit_finding(comparison, ()), section)
+    return render_comparison_page(comparison, exit_finding(comparison, ()), paths, section)
 
 
 def _verdicts(comparison: Comparison) -> Iterator[Section]:

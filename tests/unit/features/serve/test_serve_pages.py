@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from fastapi import HTTPException
 from starlette.testclient import TestClient
+from tests.compare_factories import made, runs, with_rates
 from tests.report_factories import HOSTILE, powered, scaling_trials
 from tests.served import BROKEN, DEMO, FAILED, HOSTILE_ID, LAB, RAW, WATTS, client, results_in
 from tests.soak_result import Shape
@@ -185,6 +186,21 @@ def test_two_that_are_ticked_are_compared_the_older_is_the_base(site: TestClient
     assert f"<h1>{LAB} against {WATTS}</h1>" in text
     assert f"/compare?a={LAB}&amp;b={WATTS}" in text
     assert "Throughput, TCP" in headings(text)
+    assert "Throughput of every trial" in headings(text)
+
+
+def test_a_comparison_has_the_courses_of_both_with_what_a_reader_points_at(tmp_path: Path) -> None:
+    base, slower = (
+        made(name, runs(ratio=ratio, n=4, seed=day), day=day)
+        for name, ratio, day in (("a", 1.0, 1), ("b", 0.9, 2))
+    )
+    for each in (base, slower):
+        with_rates(tmp_path, each)
+    text = client(tmp_path).get(f"/compare?a={base.id}&b={slower.id}").text
+    assert "Throughput over time" in headings(text)
+    assert "4 trials of A and 4 trials of B." in text
+    _, courses = text.split('data-figure="courses-1"', 1)
+    assert "s since the load began" in courses.split('type="application/json"', 1)[1]
 
 
 def test_several_are_each_held_against_the_oldest(site: TestClient) -> None:
