@@ -79,7 +79,8 @@ async def compare(
 
 def _choice_page(request: Request, site: Site, paths: Sequence[Path]) -> Response:
     """The form that chooses what to compare."""
-    ids = [path.name for path, _ in reversed(site.listed.now().rows)]
+    seen = site.listed.now()
+    ids = sorted((path.name for path in (*(path for path, _ in seen.rows), *seen.unread_paths)), reverse=True)
     chosen = paths[0].name if paths else ""
     return site.page(request, "compare.html.j2", chosen=chosen, ids=ids, by=_comparable_properties(paths))
 

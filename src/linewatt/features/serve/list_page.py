@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from fastapi import APIRouter, Request
 from markupsafe import Markup
@@ -12,29 +14,38 @@ from starlette.responses import Response
 
 from linewatt.features.serve import list_query
 from linewatt.features.serve.broadcast.sockets import watchable_ids
-from linewatt.features.serve.list_query import ListedResult, ListQuery
+from linewatt.features.serve.list_query import ListedResult, ListQuery, ResultRow
 from linewatt.features.serve.responses import text_response
 from linewatt.features.serve.result_paths import url_of
+from linewatt.features.serve.shelf import Seen
 from linewatt.features.serve.site import Site, site_of
 from linewatt.features.serve.sparkline import sparkline
-from linewatt.report import Cell, Listed, Note, Table, listing
+from linewatt.features.serve.unread_result import UnreadResult, unread_result, with_manifests
+from linewatt.report import Cell, Listed, Note, Row, listing, plural
 from linewatt.store import Damaged
+from linewatt.units import format_time_utc
 
 router = APIRouter()
 
 _KEYS = {"Id": "id", "Best": "best", "Test": "test", "Mbps/W": "per-watt", "Findings": "findings"}
 _KEYS |= {"Done": "done", "When": "when", "Name": "name"}
+_FIGURES = ("Best", "Test", "Mbps/W", "Findings", "Done")
+"""columns that a result has only once it is read"""
+BEING_READ = "being read"
 _WHOLE_S = 60.0
 """for which ``/list.json`` waits until all results are read"""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One result: ``cells`` as in ``linewatt list``; ``remarks``: why it is damaged, or what it lacks."""
+    """One result: ``cells`` as in ``linewatt list``; ``remarks``: why it is damaged, or what it lacks.
+
+    A result that is not read yet has ``None`` for each of its figures.
+    """
 
     id: str
     url: str
-    cells: tuple[Cell, ...]
+    cells: tuple[Cell | None, ...]
     spark: Markup
     remarks: tuple[str, ...]
     damaged: bool
@@ -59,11 +70,13 @@ def show_list(request: Request) -> Response:
     site = site_of(request)
     query = list_query.parse_query(request.query_params)
     seen = site.listed.now()
-    matches = list_query.select(seen.rows, query)
+    unread = [(path, unread_result(path)) for path in seen.unread_paths]
+    matches = list_query.select([*seen.rows, *unread], query)
     pages = max(1, -(-len(matches) // list_query.ROWS))
     at = min(query.page, pages)
-    shown = matches[(at - 1) * list_query.ROWS : at * list_query.ROWS]
-    table = listing.table_of([row for _, row in shown])
+    shown = _named(matches[(at - 1) * list_query.ROWS : at * list_query.ROWS])
+    table = listing.table_of([row for _, row in shown if not isinstance(row, UnreadResult)])
+    heads = (*table.keys, *table.heads)
     live = watchable_ids(site.settings.state)
     return site.page(
         request,
@@ -72,8 +85,11 @@ def show_list(request: Request) -> Response:
         kinds=list_query.KINDS,
         states=list_query.STATES,
         finding_kinds=list_query.FINDINGS,
-        columns=[_column(head.title, head.kind, query) for head in (*table.keys, *table.heads)],
-        lines=[_line(site, match, table, at, live) for at, match in enumerate(shown)],
+        columns=[_column(head.title, head.kind, query) for head in heads],
+        lines=_lines(site, shown, table.rows, live),
+        figures_count=len(_FIGURES) + 1,  # and the sparkline
+        being_read=BEING_READ,
+        unread_words=_unread_words(seen, query),
         notes=_explained_marks(table.notes),
         found=len(matches),
         seen=seen,
@@ -103,9 +119,44 @@ def _column(title: str, kind: str, query: ListQuery) -> Column:
     return Column(title, "" if kind == "number" else "text", query.sorted_by(key), turned)
 
 
-def _line(site: Site, match: ListedResult, table: Table, at: int, live: frozenset[str]) -> Line:
-    path, listed = match
-    table_row = table.rows[at]
+def _named(matches: Sequence[ListedResult]) -> list[ListedResult]:
+    """The results of one page; those that are not read yet with the names in their manifests."""
+    unread = [row for _, row in matches if isinstance(row, UnreadResult)]
+    named: dict[str, ResultRow] = {result.id: result for result in with_manifests(unread)}
+    return [(path, named.get(path.name, row)) for path, row in matches]
+
+
+def _unread_words(seen: Seen[Listed], query: ListQuery) -> str:
+    """What the list lacks as long as results are being read; empty if all are read."""
+    if not seen.unread:
+        return ""
+    if not query.is_plain:
+        return f"{plural(seen.unread, 'result')} not read yet; more may match"
+    unsorted = "; until then they come last" if query.sorts_by_figure else ""
+    return f"figures of {seen.unread} are still being read{unsorted}"
+
+
+def _lines(
+    site: Site, matches: Sequence[ListedResult], table_rows: Sequence[Row], live: frozenset[str]
+) -> list[Line]:
+    """The lines of a page; ``table_rows`` are those of the results that are read."""
+    remaining_rows = iter(table_rows)
+    return [
+        _unread_line(row, live)
+        if isinstance(row, UnreadResult)
+        else _line(site, path, row, next(remaining_rows), live)
+        for path, row in matches
+    ]
+
+
+def _unread_line(result: UnreadResult, live: frozenset[str]) -> Line:
+    when = BEING_READ if result.created_s is None else format_time_utc(result.created_s)
+    cells = (*(None for _ in _FIGURES), Cell(when), Cell(result.name or BEING_READ))
+    is_live = result.id in live
+    return Line(result.id, url_of(result.path), cells, Markup(""), (), False, False, is_live)
+
+
+def _line(site: Site, path: Path, listed: Listed | Damaged, table_row: Row, live: frozenset[str]) -> Line:
     glance = listed.glance if isinstance(listed, Listed) else None
     return Line(
         path.name,

@@ -11,11 +11,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 from linewatt.errors import InvalidInput
+from linewatt.features.serve.unread_result import UnreadResult
 from linewatt.report import Listed, id_of, remarks, test_title
 from linewatt.store import Damaged
 from linewatt.units import stamp
 
-ListedResult = tuple[Path, Listed | Damaged]
+ResultRow = Listed | Damaged | UnreadResult
+ListedResult = tuple[Path, ResultRow]
 ROWS = 100
 """rows per page"""
 _LONGEST = 200
@@ -42,6 +44,11 @@ class ListQuery:
     def is_plain(self) -> bool:
         """Whether no filter is set."""
         return not (self.words or self.kind or self.state or self.findings)
+
+    @property
+    def sorts_by_figure(self) -> bool:
+        """Whether results that are not read yet have no place in the sort order."""
+        return self.sort not in _SORTS_OF_UNREAD
 
     def url(self, **changes: Any) -> str:
         """The URL of this query with ``changes``."""
@@ -107,13 +114,15 @@ def select(results: Sequence[ListedResult], query: ListQuery) -> list[ListedResu
     return sorted(by_name, key=value, reverse=query.down) + without_value
 
 
-def _matches(result: Listed | Damaged, query: ListQuery) -> bool:
+def _matches(result: ResultRow, query: ListQuery) -> bool:
+    if isinstance(result, UnreadResult) and (query.state or query.kind or query.findings):
+        return False  # not known yet; the page says so
     if query.state and state_of(result) != query.state:
         return False
     if query.kind and kind_of(result) != query.kind:
         return False
     if query.findings:
-        if isinstance(result, Damaged) or result.shown is None:
+        if not isinstance(result, Listed) or result.shown is None:
             return False
         if bool(result.shown) != (query.findings == "with"):
             return False
@@ -121,22 +130,24 @@ def _matches(result: Listed | Damaged, query: ListQuery) -> bool:
     return all(word in text for word in query.words.lower().split())
 
 
-def state_of(result: Listed | Damaged) -> str:
-    """``complete``, ``unfinished`` or ``damaged``."""
-    if isinstance(result, Damaged):
-        return "damaged"
+def state_of(result: ResultRow) -> str:
+    """``complete``, ``unfinished`` or ``damaged``; empty for a result that is not read yet."""
+    if not isinstance(result, Listed):
+        return "damaged" if isinstance(result, Damaged) else ""
     return "complete" if result.heading["complete"] else "unfinished"
 
 
-def kind_of(result: Listed | Damaged) -> str:
-    """``trials``, ``soak`` or ``imported``; empty for a damaged result."""
-    if isinstance(result, Damaged):
+def kind_of(result: ResultRow) -> str:
+    """``trials``, ``soak`` or ``imported``; empty for a result that is damaged or not read yet."""
+    if not isinstance(result, Listed):
         return ""
     return "soak" if result.heading["soak"] else "imported" if result.heading["imported_from"] else "trials"
 
 
-def _searched_text(result: Listed | Damaged) -> str:
+def _searched_text(result: ResultRow) -> str:
     """The text of a result that the words of a query are searched in, in lower case."""
+    if isinstance(result, UnreadResult):
+        return f"{result.id} {result.name or ''}".lower()
     parts = [id_of(result), *remarks(result)]
     if isinstance(result, Listed):
         parts += [str(result.heading["name"] or ""), str(result.heading["imported_from"] or "")]
@@ -145,13 +156,16 @@ def _searched_text(result: Listed | Damaged) -> str:
 
 
 def _begun(result: Listed | Damaged) -> str:
-    created_s = None if isinstance(result, Damaged) else result.heading["created_s"]
+    created_s = result.heading["created_s"] if isinstance(result, Listed) else None
     match = _BEGUN.match(id_of(result))
     return stamp(created_s) if created_s is not None else match[0] if match else ""
 
 
-def _sort_value(result: Listed | Damaged, sort: str) -> Any:
+def _sort_value(result: ResultRow, sort: str) -> Any:
     """What a result is sorted by; ``None`` where it has no such value."""
+    if isinstance(result, UnreadResult):
+        name = result.name and result.name.lower()
+        return {"id": result.id, "when": result.stamp, "name": name}.get(sort)
     if sort == "id":
         return id_of(result)
     if sort == "when":
@@ -171,4 +185,5 @@ def _sort_value(result: Listed | Damaged, sort: str) -> Any:
 
 
 SORTS = ("id", "best", "test", "per-watt", "findings", "done", "when", "name")
+_SORTS_OF_UNREAD = ("id", "when", "name")
 _LARGEST_FIRST = ("best", "per-watt", "findings", "done", "when")

@@ -22,6 +22,8 @@ T = TypeVar("T")
 
 PATIENCE_S = 0.2
 """for which a page waits for an update: enough if nothing changed"""
+LISTING_S = 5.0
+"""for which a page waits for the names of results: more than any disk needs that still answers"""
 FRESH_S = 1.0
 """age below which rows are not updated"""
 _EASE = 10.0
@@ -31,13 +33,18 @@ LINK = "is a link; this server follows none"
 
 @dataclass(frozen=True, slots=True)
 class Seen(Generic[T]):
-    """Rows of results sorted by name, and how many of ``total`` results are unread."""
+    """Rows of results sorted by name, and the results among ``total`` whose rows are not read yet."""
 
     rows: tuple[tuple[Path, T | Damaged], ...]
-    unread: int
+    unread_paths: tuple[Path, ...]
     total: int
     states: tuple[str, ...]
     """changes with the files that ``rows`` are made of"""
+
+    @property
+    def unread(self) -> int:
+        """How many results are not read yet."""
+        return len(self.unread_paths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +65,23 @@ class Shelf(Generic[T]):
         self._kept: dict[Path, _Reading[T]] = {}
         self._unread: list[Path] = []
         self._total = 0
+        self._is_listed = False
         self._thread: Thread | None = None
         self._done_s = float("-inf")
         self._changed = Condition()
 
     def now(self, patience_s: float = PATIENCE_S) -> Seen[T]:
-        """The rows known after waiting at most ``patience_s`` for an update."""
+        """The rows known after waiting at most ``patience_s`` for an update; no result is left out."""
         with self._changed:
             if self._thread is None and time.monotonic() - self._done_s > FRESH_S:
                 self._thread = Thread(target=self._update_all, name=f"linewatt-{self._name}", daemon=True)
                 self._thread.start()
             self._changed.wait_for(lambda: self._thread is None, patience_s)
+            self._changed.wait_for(lambda: self._is_listed or self._thread is None, LISTING_S)
             rows = sorted(self._kept.items(), key=lambda item: item[0].name)
             return Seen(
                 tuple((path, reading.row) for path, reading in rows),
-                len(self._unread),
+                tuple(self._unread),
                 max(self._total, len(rows)),
                 tuple(f"{path.name} {reading.state or reading.read_s}" for path, reading in rows),
             )
@@ -88,6 +97,8 @@ class Shelf(Generic[T]):
                 self._unread = [
                     path for path in reversed(paths) if path not in self._kept
                 ]  # the newest first
+                self._is_listed = True
+                self._changed.notify_all()
             for path in [*self._unread, *(path for path in paths if path in self._kept)]:
                 self._update(path)
         finally:

@@ -21,6 +21,7 @@ from linewatt.errors import InvalidInput, StoreError
 from linewatt.features.serve.list_query import ListQuery, parse_query, select
 from linewatt.features.serve.shelf import LINK, Shelf
 from linewatt.features.serve.sparkline import sparkline
+from linewatt.features.serve.unread_result import unread_result, with_manifests
 from linewatt.model import Case
 from linewatt.report import listing
 from linewatt.report.glance import MOST_VALUES, Glance
@@ -146,6 +147,95 @@ def test_the_json_is_what_the_command_prints(site: TestClient, root: Path, run: 
 
 def test_an_empty_directory_says_how_results_come(tmp_path: Path) -> None:
     assert "linewatt demo" in client(tmp_path).get("/").text
+
+
+# What is listed before results are read --------------------------------------------------------------------
+
+
+@pytest.fixture
+def unread_site(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[TestClient, threading.Event]]:
+    """A server whose reading thread waits for an event before it reads the first result."""
+    go, read_row = threading.Event(), listing.kept
+
+    def waiting(path: Path) -> Listed:
+        assert go.wait(WHOLE_S)
+        return read_row(path)
+
+    monkeypatch.setattr(listing, "kept", waiting)
+    yield client(root), go
+    go.set()
+
+
+def row_of(text: str, result_id: str) -> str:
+    """The cells of a result behind its id."""
+    match = re.search(rf">{result_id}<.*?</tr>", text, re.DOTALL)
+    assert match is not None
+    return match[0]
+
+
+def test_the_list_is_whole_while_no_result_is_read(unread_site: tuple[TestClient, threading.Event]) -> None:
+    site, go = unread_site
+    text = site.get("/").text
+    assert ids(text) == [HOSTILE_ID, FAILED, BROKEN, LAB, WATTS, DEMO], "the newest first"
+    assert "6 results; figures of 6 are still being read" in text
+    assert 'data-unread="6"' in text
+    row = row_of(text, WATTS)
+    assert '<td class="text reading" colspan="6">being read</td>' in row
+    assert '<td class="text">watts</td>' in row
+    assert "UTC</td>" in row
+    assert "–" not in row, "being read is not missing"
+    go.set()
+    site.get("/list.json")  # waits until all are read
+    whole = site.get("/").text
+    assert "110 Gbps" in row_of(whole, WATTS)
+    assert "being read" not in whole
+    assert set(ids(whole)) == set(ids(text))
+
+
+@pytest.mark.parametrize(
+    ("query", "listed_ids", "words"),
+    [
+        ("sort=best", 6, "figures of 6 are still being read; until then they come last"),
+        ("sort=name", 6, "figures of 6 are still being read:"),
+        ("q=watts", 1, "1 of 6 results; 6 results not read yet; more may match"),
+        ("findings=with", 0, "0 of 6 results; 6 results not read yet; more may match"),
+        ("state=damaged", 0, "No result matches so far"),
+    ],
+)
+def test_a_list_says_how_many_results_it_cannot_place_yet(
+    unread_site: tuple[TestClient, threading.Event], query: str, listed_ids: int, words: str
+) -> None:
+    text = unread_site[0].get(f"/?{query}").text
+    assert len(ids(text)) == listed_ids
+    assert words in text
+
+
+def test_results_that_are_not_read_yet_can_be_chosen_to_compare(
+    unread_site: tuple[TestClient, threading.Event],
+) -> None:
+    text = unread_site[0].get("/compare").text
+    assert all(result_id in text for result_id in (DEMO, WATTS, BROKEN))
+
+
+def test_unread_results_have_the_name_of_their_manifest_if_there_is_time(tmp_path: Path) -> None:
+    stored(tmp_path, result(scaling_trials((1,), 1), id="20260102-030405-slug", name="Long name"))
+    stored(tmp_path, result(scaling_trials((1,), 1), id="renamed", name="Moved"))
+    (tmp_path / "20269999-030405-odd").mkdir()
+    unread = [unread_result(path) for path in sorted(tmp_path.iterdir())]
+    assert [(row.name, row.created_s) for row in unread] == [
+        ("slug", 1_767_323_045.0),
+        (None, None),
+        (None, None),
+    ]
+    assert [row.name for row in with_manifests(unread)] == ["Long name", None, "Moved"]
+    assert [row.name for row in with_manifests(unread, limit_s=0.0)] == ["slug", None, None]
+
+
+def test_the_manifest_behind_a_link_is_not_read(tmp_path: Path) -> None:
+    stored(tmp_path, result(scaling_trials((1,), 1), id="elsewhere", name="secret"))
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    (row,) = with_manifests([unread_result(tmp_path / "link")])
+    assert row.name is None
 
 
 # What is known of results ----------------------------------------------------------------------------------

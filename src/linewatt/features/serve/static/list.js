@@ -5,7 +5,7 @@
 (() => {
   const filters = document.getElementById("filters");
   const KEY = "linewatt-ticked";
-  const AGAIN_MS = 2000;
+  const AGAIN_MS = 1000;
   const TYPED_MS = 180;
   let asked = 0;
   let waiting;
@@ -34,9 +34,28 @@
     if (mine !== asked || !fresh) return;
     const held = document.activeElement;
     const name = list().contains(held) ? held.value || held.getAttribute("href") : null;
-    list().replaceWith(fresh);
-    if (name) [...fresh.querySelectorAll("a, input, button")].find((one) => (one.value || one.getAttribute("href")) === name)?.focus();
+    const left = list().querySelector(".scroll")?.scrollLeft ?? 0;
+    if (!fillIn(fresh)) {
+      list().replaceWith(fresh);
+      const table = fresh.querySelector(".scroll");
+      if (table) table.scrollLeft = left;
+    }
+    if (name && !list().contains(document.activeElement)) [...list().querySelectorAll("a, input, button")].find((one) => (one.value || one.getAttribute("href")) === name)?.focus({ preventScroll: true });
     prepare();
+  }
+
+  // The same results, some read since: only their rows change, so that the scroll position stays
+  function fillIn(fresh) {
+    const rows = (from) => [...from.querySelectorAll("tbody tr")];
+    const idOf = (row) => row.querySelector("input")?.value ?? row.textContent;
+    const shown = rows(list()), read = rows(fresh);
+    const links = (from) => [...from.querySelectorAll("thead a, .pager a")].map((link) => link.href).join(" ");
+    if (!shown.length || links(list()) !== links(fresh)) return false;
+    if (shown.length !== read.length || shown.some((row, at) => idOf(row) !== idOf(read[at]))) return false;
+    shown.forEach((row, at) => { if (row.outerHTML !== read[at].outerHTML) row.replaceWith(read[at]); });
+    for (const part of [".state", ".absent"]) list().querySelector(part).replaceWith(fresh.querySelector(part));
+    list().dataset.unread = fresh.dataset.unread;
+    return true;
   }
 
   function tell() {
