@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from linewatt.features.history.time_axis import TimeAxis
 from linewatt.report.charts import Row, Spec, specs
 
 WIDTH_PX, HEIGHT_PX = 720, 260
-_TICKS = 6
 _EDGE = 0.08
 """of the range of means, left free below them, and thrice above them for what is written there"""
 _LABEL = 30
@@ -25,21 +25,19 @@ def domain(rows: Sequence[Row]) -> tuple[float, float]:
     return low - free, high + 3 * free
 
 
-def spec(rows: Sequence[Row], title: str, days: Sequence[str]) -> Spec:
+def spec(rows: Sequence[Row], title: str, time_axis: TimeAxis) -> Spec:
     """Rows by kind: ``mean`` (``x``, ``value``, ``low``, ``high``, ``doubtful``), ``unlike`` (``x``,
     ``value``, ``text``), ``level`` (``x``, ``x2``, ``value``), ``step`` (``x``, ``value``, ``text``),
-    ``drift`` and ``label`` (``x``, ``text``). ``days`` are what stands below the results."""
+    ``drift`` and ``label`` (``x``, ``text``). ``x`` is a place on ``time_axis``."""
     low, high = domain(rows)
     drawn = [_inside(row, low, high) for row in rows]
-    ticks = _ticks(len(days))
-    named = {at: days[at] for at in ticks}
     axis = {
-        "values": ticks,
-        "labelExpr": f"{_names(named)}[datum.value]",
+        "values": list(time_axis.texts),
+        "labelExpr": f"{_names(time_axis)}[datum.value]",
         "grid": False,
         "labelOverlap": "greedy",
     }
-    x = specs.amount("x", None, (-0.7, len(days) - 0.3)) | {"axis": axis}
+    x = specs.amount("x", None, time_axis.reach_s) | {"axis": axis}
     y = specs.amount("value", title, (low, high))
     return specs.themed(
         {
@@ -61,15 +59,9 @@ def _inside(row: Row, low: float, high: float) -> Row:
     return row | {"value": min(max(row["value"], low + inner), high - inner), "beyond": beyond}
 
 
-def _ticks(count: int) -> list[int]:
-    if count <= _TICKS:
-        return list(range(count))
-    return sorted({round(at * (count - 1) / (_TICKS - 1)) for at in range(_TICKS)})
-
-
-def _names(named: dict[int, str]) -> str:
-    """An object of Vega's expressions; days are digits and hyphens."""
-    return "{" + ", ".join(f"{at}: '{day}'" for at, day in named.items()) + "}"
+def _names(time_axis: TimeAxis) -> str:
+    """An object of Vega's expressions, lines of text by place; dates are digits, hyphens and colons."""
+    return "{" + ", ".join(f"{place_s}: {list(lines)}" for place_s, lines in time_axis.texts.items()) + "}"
 
 
 def _labels() -> list[Spec]:

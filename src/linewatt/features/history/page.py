@@ -32,20 +32,23 @@ from linewatt.features.history.report import (
     name_courses,
     single_result_note,
 )
+from linewatt.features.history.time_axis import TimeAxis, time_axis
 from linewatt.model import Case
 from linewatt.report import Lines, Section, Table, plural, text_lines
 from linewatt.report.charts import DrawnFigure, Figure, Row, draw_figures, mean_row
 from linewatt.report.comparison import ENDING_BY_EXIT_CODE, lab_words_of, mean_cell
 from linewatt.report.printing import pages_of_files
-from linewatt.units import format_time_utc
 
+_LABEL_WIDTH = 0.025
+"""of the width of a chart: the height of a line of text, which stands upright there"""
 MOST_CHARTS = 60
 """with more courses, those that changed are drawn first"""
 _LEGEND = (
     "A point is the mean of one result with its SD; a line is a level, where results are enough to test for "
     "one. Orange: unlike the rest, in no level; at the edge, beyond the scale. Hollow: findings make it "
     "doubtful. Dashed: between two results something on record of the hosts or the campaign changed, which "
-    "says when and not why. The scale does not begin at 0."
+    "says when and not why; names that do not fit are only below the chart. Results are spaced by time "
+    "(UTC). The scale does not begin at 0."
 )
 
 
@@ -159,47 +162,50 @@ def _asides_section(history: History) -> Section:
 
 def _figure(named: NamedCourse, response: Response, name: str) -> Figure:
     course = named.course
-    days = [format_time_utc(point.side.created_s)[:10] for point in course.points]
+    x_axis = time_axis([point.side.created_s for point in course.points])
     axis = f"{response.title}{f' ({named.unit.name})' if named.unit.name else ''}"
     return Figure(
         name=f"history-{name}",
         title=named.name,
         caption=f"{course.words[:1].upper()}{course.words[1:]}.",
         description=f"{named.name}: {course.words}",
-        spec=chart.spec(list(_chart_rows(named)), axis, days),
+        spec=chart.spec(list(_chart_rows(named, x_axis)), axis, x_axis),
         wide=True,
     )
 
 
-def _chart_rows(named: NamedCourse) -> Iterator[Row]:
+def _chart_rows(named: NamedCourse, x_axis: TimeAxis) -> Iterator[Row]:
     course, from_si = named.course, named.unit.from_si
     unlike = {outlier.at: outlier for outlier in course.unlike}
     for at, point in enumerate(course.points):
         if at in unlike:
             text = f"{mean_cell(point.mean, named.unit).text} ({format_deviation(unlike[at], course)})"
-            base = {"x": at, "result": point.side.id}
+            base = {"x": x_axis.places_s[at], "result": point.side.id}
             yield base | {"kind": "unlike", "value": from_si(point.mean.mean), "text": text}
         else:
             mean = point.mean if isinstance(course.case, Case) else Estimate(point.mean.mean, None, 1)
-            base = {"x": at, "result": point.side.id, "doubtful": bool(point.doubts)}
+            base = {"x": x_axis.places_s[at], "result": point.side.id, "doubtful": bool(point.doubts)}
             yield base | mean_row(mean, from_si)
     if course.drift is not None:
-        yield from _drift_rows(named, set(unlike))
+        yield from _drift_rows(named, x_axis, set(unlike))
     elif course.has_enough:
-        yield from _level_rows(named)
-    for label in shown_labels(course):
-        yield {"kind": "label", "x": label.at - 0.5, "text": chart.short(format_facts(label.differences))}
+        yield from _level_rows(named, x_axis)
+    labels = sorted(shown_labels(course), key=lambda label: label.at)
+    fits = x_axis.fit([x_axis.between_s(label.at) for label in labels], _LABEL_WIDTH)
+    for label, fits_beside in zip(labels, fits, strict=True):
+        text = chart.short(format_facts(label.differences)) if fits_beside else ""
+        yield {"kind": "label", "x": x_axis.between_s(label.at), "text": text}
 
 
-def _drift_rows(named: NamedCourse, unlike: set[int]) -> Iterator[Row]:
-    """The two ends of the straight line through all results but outliers."""
+def _drift_rows(named: NamedCourse, x_axis: TimeAxis, unlike: set[int]) -> Iterator[Row]:
+    """The drift at each result: a straight line over the order of results, which statistics are about."""
     means = {at: point.mean.mean for at, point in enumerate(named.course.points) if at not in unlike}
     slope, base = statistics.linear_regression(list(means), list(means.values()))
-    for at in (0, len(named.course.points) - 1):
-        yield {"kind": "drift", "x": at, "value": named.unit.from_si(base + slope * at)}
+    for at, place_s in enumerate(x_axis.places_s):
+        yield {"kind": "drift", "x": place_s, "value": named.unit.from_si(base + slope * at)}
 
 
-def _level_rows(named: NamedCourse) -> Iterator[Row]:
+def _level_rows(named: NamedCourse, x_axis: TimeAxis) -> Iterator[Row]:
     """Levels as means of the results' means in display units, and the steps between them."""
     course = named.course
     apart_at = {outlier.at for outlier in course.unlike}
@@ -207,8 +213,9 @@ def _level_rows(named: NamedCourse) -> Iterator[Row]:
     for first, last, _ in course.levels:
         means = [course.points[at].mean.mean for at in range(first, last + 1) if at not in apart_at]
         value = named.unit.from_si(sum(means) / len(means))
-        yield {"kind": "level", "x": first - 0.4, "x2": last + 0.4, "value": value}
+        start_s = x_axis.start_s(first)
+        yield {"kind": "level", "x": start_s, "x2": x_axis.end_s(last), "value": value}
         change = changes[first].verdict.change if first in changes else None
         if change is not None:
             text = f"{signed_change(change.value, course.response)} {unit_of_change(course.response)}"
-            yield {"kind": "step", "x": first - 0.4, "value": value, "text": text}
+            yield {"kind": "step", "x": start_s, "value": value, "text": text}

@@ -39,6 +39,7 @@ from linewatt.features.history.courses import (
 from linewatt.features.history.page import _chart_rows as rows_of
 from linewatt.features.history.page import render
 from linewatt.features.history.report import History, name_courses
+from linewatt.features.history.time_axis import time_axis
 from linewatt.model import Case
 
 LOSS = OF_CASE["lost_ratio"]
@@ -138,7 +139,8 @@ def page_of(*followed: Course) -> str:
 
 def level_rows(one: Course) -> list[Any]:
     (named_course,) = name_courses(THROUGHPUT, [one])
-    return [row for row in rows_of(named_course) if row["kind"] in ("level", "step")]
+    axis = time_axis([point.side.created_s for point in one.points])
+    return [row for row in rows_of(named_course, axis) if row["kind"] in ("level", "step")]
 
 
 def test_three_falling_results_have_no_level_line_and_are_no_course_without_a_change() -> None:
