@@ -115,6 +115,23 @@ def test_the_page_goes_on_with_the_run_without_being_loaded_again(shown: Page, r
     expect(page.locator("#rows tr").first).to_contain_text("h2: no route")
 
 
+def test_between_trials_the_page_marks_the_values_of_the_last_trial(shown: Page, run: Fed) -> None:
+    page = shown
+    run.say(now(8e9))
+    expect(page.locator("#throughput")).to_have_text("8.00 Gbps")
+    expect(page.locator("#last")).to_be_hidden()
+    run.say(events.TrialStored(trial(1, CASE, 9.1e9, 0.5), 3), started(2))
+    expect(page.locator("#last")).to_have_text("No current values; these are from the last trial (1 of 3).")
+    expect(page.locator("#throughput")).to_have_text("8.00 Gbps")
+    expect(page.locator("#cpu tr")).to_have_count(2)
+    expect(page.locator("#chart path.last")).to_have_count(1)
+    assert violations_in_both_looks(page) == []
+    run.say(now(7e9))
+    expect(page.locator("#throughput")).to_have_text("7.00 Gbps")
+    expect(page.locator("#last")).to_be_hidden()
+    expect(page.locator("#chart path.last")).to_have_count(0)
+
+
 @pytest.mark.full
 def test_a_page_that_is_loaded_late_has_what_one_has_that_was_there(shown: Page, run: Fed) -> None:
     page = shown

@@ -114,10 +114,28 @@ def _activity(state: Mapping[str, Any]) -> str:
 
 
 def now(view: View) -> Words | None:
-    """Current throughput, CPU by role and watts; None if no load runs."""
+    """Current throughput, CPU by role and watts; between loads those of the last trial, marked as such.
+
+    None if no trial had a load yet, or if the load of the running trial has not been reported for a while.
+    """
     current = view.state["now"]
-    if current is None or (view.state.get("at_s") or 0.0) - current["at_s"] > NOW_S:
-        return None
+    if current is not None:
+        is_stale = (view.state.get("at_s") or 0.0) - current["at_s"] > NOW_S
+        return None if is_stale else {**_load(current), "last": None}
+    last = view.state["last_load"]
+    return None if last is None else {**_load(last), "last": _last_trial(view.state, last)}
+
+
+def _last_trial(state: Mapping[str, Any], last: Mapping[str, Any]) -> str:
+    """``last trial (3 of 15)``, for values of a load that has ended."""
+    more = f" and {last['more_trials']} more at once" if last["more_trials"] else ""
+    total = f" of {state['trials']}" if state["trials"] else ""
+    failed = any(trial["number"] == last["trial"] and trial["failed"] for trial in state["rows"])
+    return f"last trial ({last['trial']}{total}{more}{', failed' if failed else ''})"
+
+
+def _load(current: Mapping[str, Any]) -> Words:
+    """Throughput, CPU by role and watts of one second."""
     ends = [cpu_end(end) for end in current["cpu"] or ()]
     users = current.get("users")
     return {

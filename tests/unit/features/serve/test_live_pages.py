@@ -403,10 +403,41 @@ def test_time_left_is_not_guessed_beyond_what_was_said() -> None:
     assert live_words.head(view)["left"] == "–"
 
 
-def test_once_a_load_has_ended_nothing_is_shown_as_of_now() -> None:
-    view = view_of(BEGUN, started(), NOW, events.TrialStored(DONE, 3), events.Phase("setting mtu=9000"))
-    assert live_words.now(view) is None
-    assert live_words.head(view)["what"] == "setting mtu=9000"
+def test_before_the_first_load_nothing_is_shown_as_of_now() -> None:
+    assert live_words.now(view_of(BEGUN, started(), events.Phase("setting mtu=9000"))) is None
+
+
+def test_once_a_load_has_ended_its_values_are_those_of_the_last_trial_until_the_next_load() -> None:
+    told: list[events.Event] = [BEGUN, started(), NOW, events.TrialStored(DONE, 3)]
+    for between in (events.Phase("setting mtu=9000"), started(2)):
+        view = view_of(*told, between)
+        shown = live_words.now(view)
+        assert shown is not None
+        assert (shown["throughput"], shown["last"]) == ("9.01 Gbps", "last trial (1 of 3)")
+        assert [reading["mark"] for reading in shown["watts"]] == ["simulated", None]
+        assert live_words.now(View(view.snapshot())) == shown, "as a browser that comes late sees it"
+    again = live_words.now(view_of(*told, started(2), events.Throughput(8e9, 20.0)))
+    assert again is not None
+    assert (again["throughput"], again["last"]) == ("8.00 Gbps", None)
+    assert live_words.head(view_of(*told, events.Phase("setting mtu=9000")))["what"] == "setting mtu=9000"
+
+
+def test_the_last_value_of_a_trial_is_its_last_known_one_and_a_failed_trial_is_marked() -> None:
+    gone = failed(1, CASE, "gone")
+    view = view_of(BEGUN, started(), NOW, events.Throughput(None, 27.0), events.TrialStored(gone, 3))
+    shown = live_words.now(view)
+    assert shown is not None
+    assert (shown["throughput"], shown["last"]) == ("9.01 Gbps", "last trial (1 of 3, failed)")
+
+
+def test_a_page_loaded_between_trials_marks_the_values_of_the_last_trial(
+    site: tuple[Served, Path, Path], run: Fed
+) -> None:
+    run.say(events.TrialStored(DONE, 3), started(2))
+    page = site[0].ask(f"/live/{ID}")[1]
+    assert '<strong id="throughput">9.01 Gbps</strong>' in page
+    assert "No current values; these are from the last trial (1 of 3)." in page
+    assert "CPU over one second of the last trial (1 of 3)" in page
 
 
 def test_a_throughput_of_a_while_ago_is_not_shown_as_of_now() -> None:

@@ -39,6 +39,7 @@ class View:
             "phase": "",
             "running": [],
             "now": None,
+            "last_load": None,
             "history": [],
             "rows": [],
             "findings": [],
@@ -97,10 +98,20 @@ class View:
     def _take_load(self, document: Mapping[str, Any]) -> None:
         state = self.state
         state["now"] = _without_name(document)
+        self._remember_load()
         history = state["history"]
         history.append([document["at_s"], document["throughput_bps"]])
         while len(history) > MOST_POINTS or history[0][0] < document["at_s"] - HISTORY_S:
             history.pop(0)
+
+    def _remember_load(self) -> None:
+        """Remember the newest load of a trial with a known throughput, to be shown until the next one."""
+        now, running, last = self.state["now"], self.state["running"], self.state["last_load"]
+        if not running:
+            return
+        number = running[0]["number"]
+        if now["throughput_bps"] is not None or last is None or last["trial"] != number:
+            self.state["last_load"] = {**now, "trial": number, "more_trials": len(running) - 1}
 
     def _end_load(self) -> None:
         """Clear the current load when no trial runs; the load of a soak goes on."""

@@ -10,6 +10,7 @@
   const UP_TO_DATE = "Kept up to date.";
   let stream = null, over = false, hiding = null;
   let clock = null;  // what head said last, and when
+  let isLast = false;  // whether the values shown are those of the last trial
   let toldAt = null;  // when it was told last what is now, if that is shown
   let points = [], span = 300, scale = { top_bps: null, top: "", half: "" };
 
@@ -41,6 +42,7 @@
     const since = (performance.now() - clock.at) / 1000, head = clock.head;
     if (head.elapsed_s !== null) write("elapsed", duration(head.elapsed_s + since));
     const left = head.left_s === null ? -1 : head.left_s - since;
+    if (isLast) draw();
     write("left", left < 0 ? "–" : (head.at_most ? "at most " : "") + duration(left));
   }
 
@@ -71,7 +73,12 @@
   }
 
   function showNow(now) {
-    toldAt = now ? performance.now() : null;
+    isLast = Boolean(now && now.last);
+    toldAt = now && !isLast ? performance.now() : null;
+    at("now").classList.toggle("last", isLast);
+    show("last", isLast);
+    write("last", isLast ? `No current values; these are from the ${now.last}.` : "");
+    write("cpu-title", isLast ? `CPU over one second of the ${now.last}` : "CPU over the last second");
     write("throughput", now ? now.throughput : "–");
     write("users", now && now.users ? now.users : "");
     at("cpu").replaceChildren(...(now ? now.cpu : []).map((one) => {
@@ -151,6 +158,12 @@
         before = one.at;
       }
       if (path) add("path", { class: "course", d: path });
+      const last = points.findLast((one) => one.bps !== null);
+      if (isLast && last) {  // no load since: not a measured course
+        const x = right - (now - last.at) / 1000 / span * (right - LEFT);
+        const y = low - Math.min(1, last.bps / scale.top_bps) * (low - TOP);
+        add("path", { class: "last", d: `M${x.toFixed(1)} ${y.toFixed(1)}H${right}` });
+      }
     }
     at("chart").replaceChildren(svg);
   }
@@ -162,8 +175,8 @@
     if (told.point) {
       points.push({ at: performance.now(), bps: told.point.bps });
       scale = told.point;
-      draw();
     }
+    if (told.point || isLast) draw();
     if (told.row) {
       at("rows").prepend(rowOf(told.row));
       while (at("rows").rows.length > MOST_ROWS) at("rows").lastElementChild.remove();
