@@ -32,6 +32,8 @@ _KEYS |= {"Done": "done", "When": "when", "Name": "name"}
 _FIGURES = ("Best", "Test", "Mbps/W", "Findings", "Done")
 """columns that a result has only once it is read"""
 BEING_READ = "being read"
+_MOST_AWAITED = 200
+"""unread results for which the list waits a moment; more are not read in that time"""
 _WHOLE_S = 60.0
 """for which ``/list.json`` waits until all results are read"""
 
@@ -69,7 +71,7 @@ def show_list(request: Request) -> Response:
     """One page of the list."""
     site = site_of(request)
     query = list_query.parse_query(request.query_params)
-    seen = site.listed.now()
+    seen = site.listed.now(most_unread=_MOST_AWAITED)
     unread = [(path, unread_result(path)) for path in seen.unread_paths]
     matches = list_query.select([*seen.rows, *unread], query)
     pages = max(1, -(-len(matches) // list_query.ROWS))

@@ -70,13 +70,21 @@ class Shelf(Generic[T]):
         self._done_s = float("-inf")
         self._changed = Condition()
 
-    def now(self, patience_s: float = PATIENCE_S) -> Seen[T]:
-        """The rows known after waiting at most ``patience_s`` for an update; no result is left out."""
+    def now(self, patience_s: float = PATIENCE_S, most_unread: int | None = None) -> Seen[T]:
+        """The rows known after waiting at most ``patience_s`` for an update; no result is left out.
+
+        With more than ``most_unread`` results to read it does not wait: the time would not be enough.
+        """
+
+        def is_ready() -> bool:
+            is_hopeless = self._is_listed and most_unread is not None and len(self._unread) > most_unread
+            return self._thread is None or is_hopeless
+
         with self._changed:
             if self._thread is None and time.monotonic() - self._done_s > FRESH_S:
                 self._thread = Thread(target=self._update_all, name=f"linewatt-{self._name}", daemon=True)
                 self._thread.start()
-            self._changed.wait_for(lambda: self._thread is None, patience_s)
+            self._changed.wait_for(is_ready, patience_s)
             self._changed.wait_for(lambda: self._is_listed or self._thread is None, LISTING_S)
             rows = sorted(self._kept.items(), key=lambda item: item[0].name)
             return Seen(

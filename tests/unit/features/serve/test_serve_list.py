@@ -264,6 +264,14 @@ def test_a_page_does_not_wait_for_results_to_be_read(root: Path) -> None:
     assert reads[0] == HOSTILE_ID, "the newest first"
 
 
+def test_nobody_waits_for_more_results_than_can_be_read_in_time(root: Path) -> None:
+    go = threading.Event()
+    shelf = Shelf(root, lambda path: go.wait(WHOLE_S), name="test")
+    assert shelf.now(WHOLE_S, most_unread=5).unread == 6
+    go.set()
+    assert shelf.now(WHOLE_S, most_unread=6).unread == 0
+
+
 def test_only_what_changed_is_read_again_and_what_is_gone_is_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
