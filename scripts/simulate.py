@@ -201,15 +201,15 @@ def many_rows(size: Size) -> Table:
     return Table(
         "Many rows, one of them significant",
         _filled(
-            "Runs of A and B are interleaved; skewed runs are exponential towards slow ones.",
-            "Promised: at most",
-            "5 % of comparisons of equal sides have any row that is better or worse.",
+            "Runs of A and B are interleaved. Skewed runs have an exponential tail of slow runs.",
+            "Promised: if A and B are equal, at most 5 % of comparisons have a row with the verdict better",
+            "or worse.",
         ),
         (
-            "runs a side",
+            "runs per side",
             "rows",
             "correlation of metrics",
-            "runs",
+            "distribution",
             "equal: any better or worse",
             "first row 3 % slower: worse",
             "5 % slower: worse",
@@ -249,19 +249,18 @@ def one_after_the_other(size: Size) -> Table:
     return Table(
         "A, then B, on a machine that drifts",
         _filled(
-            "The drift is even in time; its size is from the middle of A's runs to the middle of B's.",
-            "Promised: at most 5 % of comparisons of equal sides are better or worse. The price",
-            "is power: the",
-            "last columns say how often a difference is found without drift, interleaved → one",
-            "after the other.",
-            "A change between the sides while neither runs is in the ratio, and nothing is promised of it.",
+            "The drift is linear in time. Its size is the change from the middle of A's runs to the middle",
+            "of B's runs. Promised: if A and B are equal, at most 5 % of comparisons are better or worse.",
+            "The price is statistical power: the last columns show how often a difference is found",
+            "without drift, for interleaved runs → for A before B.",
+            "A change between A's last run and B's first run is part of the ratio, and no promise covers it.",
         ),
         (
-            "runs a side",
+            "runs per side",
             "CV",
             "drift",
             "equal: better or worse if drift is ignored",
-            "as judged",
+            "equal: better or worse as judged",
             "3 % slower: worse",
             "5 % slower: worse",
             "10 % slower: worse",
@@ -332,20 +331,21 @@ def intervals(size: Size) -> Table:
                 for runs, share in zip(COUNTS, shares, strict=True)
                 if runs >= source.promised_from
             ]
-    rows.append(("chance to see no run of the slow mode", *(percent((1 - RARE) ** runs) for runs in COUNTS)))
+    unseen = [percent((1 - RARE) ** runs) for runs in COUNTS]
+    rows.append(("chance that no run is in the slow mode", *unseen))
     return Table(
         "The 95 % interval of a mean",
         _filled(
-            "How often it holds the true mean. Promised: 93 % or more where runs are normal or",
-            "have a skewness",
-            f"of 0.6, from {FEWEST_TO_SKEW} runs on also of 1.8, on either side.",
-            "It assumes that the runs show how runs are spread: a mode that no run showed is in no",
-            f"interval, whatever the method. {runs_that_exclude(RARE)} runs without a slow one",
-            "exclude, at 95 %,",
-            f"a mode that takes {100 * RARE:g} % of runs; 10 runs exclude one of",
-            f"{100 * excluded_share(10):.0f} %, 5 runs one of {100 * excluded_share(5):.0f} %.",
+            "How often the interval contains the true mean. Promised: 93 % or more for normal runs and for",
+            f"runs with a skewness of 0.6; from {FEWEST_TO_SKEW} runs on also for a skewness of 1.8, in",
+            "either direction.",
+            "The interval describes only what the runs show: no method covers a mode that no run showed.",
+            f"{runs_that_exclude(RARE)} runs without a slow run exclude, at 95 %, a slow mode with",
+            f"{100 * RARE:g} % of the runs or more;",
+            f"10 runs exclude one with {100 * excluded_share(10):.0f} %,",
+            f"5 runs one with {100 * excluded_share(5):.0f} %.",
         ),
-        ("runs are", *(f"{runs} runs" for runs in COUNTS)),
+        ("distribution of runs", *(f"{runs} runs" for runs in COUNTS)),
         tuple(rows),
         tuple(promises),
     )
@@ -441,9 +441,9 @@ class Sweep:
 
 
 SWEEPS = (
-    Sweep("a line"),
-    Sweep("a line", runs=1, sd_w=0.02),
-    Sweep("a line", order="sequential"),
+    Sweep("linear"),
+    Sweep("linear", runs=1, sd_w=0.02),
+    Sweep("linear", order="sequential"),
     Sweep("rises as rate^0.6", power=0.6, is_told=True),
     Sweep("rises as rate^0.6", power=0.6, sd_w=0.3, is_told=True),
     Sweep("rises as rate^0.6", power=0.6, runs=1, sd_w=0.1, is_told=True),
@@ -486,23 +486,25 @@ def energy_fits(size: Size) -> Table:
     return Table(
         "What a bit and a packet cost",
         _filled(
-            f"Three sizes at {RATES_PPS[0] / 1e3:g}, {RATES_PPS[1] / 1e3:g} and {RATES_PPS[2] / 1e3:g} kpps;",
-            "traffic adds up to 3.5 W to 100 W.",
-            "Each figure: how often it is given, and how often its interval then holds the truth, which of",
-            "a bit and of a packet is the mean over these rates. Promised: 93 % or more of the figures that",
-            "are given, and at most 2 % of fits of a line in random order, of 3 runs a state, with a",
-            "warning. That trials ran in the order of their traffic is always said, since a drift would look",
-            "like traffic; one random order in 25 of nine trials is such an order, too.",
+            "Three packet sizes at",
+            f"{RATES_PPS[0] / 1e3:g}, {RATES_PPS[1] / 1e3:g} and {RATES_PPS[2] / 1e3:g} kpps;",
+            "traffic adds at most 3.5 W to 100 W.",
+            "The last three columns have two shares: how often the figure is given, and how often its",
+            "interval then contains the truth. For a bit and a packet, the truth is the mean over these",
+            "rates. Promised: 93 % or more of the intervals contain the truth, and at most 2 % of the linear",
+            "fits in random order with 3 runs per state have a warning. Trials in the order of their traffic",
+            "always have a warning, because a drift would look like traffic. One in 25 random orders of nine",
+            "trials is such an order.",
         ),
         (
             "power",
             "order",
-            "runs a state",
+            "runs per state",
             "noise (SD)",
-            "something is said",
-            "without traffic",
-            "a bit",
-            "a packet",
+            "warning or withheld",
+            "power without traffic",
+            "cost of a bit",
+            "cost of a packet",
         ),
         tuple(rows),
         tuple(promises),
@@ -573,20 +575,20 @@ def histories(size: Size) -> Table:
         what = f"steady history of {nights.results}, correlation {nights.correlation:g}"
         promises.append(Promise(what, false, size.fits, 0.02))
     return Table(
-        "A history of nights that are alike",
+        "A history of correlated nights",
         _filled(
-            "Nights differ by 1 % (SD), each alike to the one before by the correlation (AR(1)).",
-            "Promised: at most 2 % of steady courses have a step or a drift. That costs power: a step of",
-            "4.8 %, four times what independent results differ by, was found in 99 of 100 courses of 20",
-            "while nights were not allowed to be alike, and 13 to 22 of 100 steady courses of 20 to 80",
-            "with a correlation of 0.8 then had a change. A drift has two shares: told as a drift, and as",
-            "a step.",
+            "Nights vary by 1 % (SD), and each is correlated with the night before (AR(1)).",
+            "Promised: at most 2 % of steady histories have a step or a drift.",
+            "The price is statistical power. A method that assumes independent nights found a step of 4.8 %",
+            "(four times the SD of independent results) in 99 of 100 histories of 20 results, but also",
+            "found a change in 13 to 22 of 100 steady histories of 20 to 80 results with a correlation",
+            "of 0.8. The columns for a drift have two shares: reported as a drift, reported as a step.",
         ),
         (
             "results",
             "correlation",
             "runs",
-            "steady: a change",
+            "steady: any change",
             "step of 4.8 %: a step",
             "step of 10 %",
             "drift of 3 %: drift, step",
@@ -618,12 +620,10 @@ def with_tables(page: str, found: Iterable[Table], size: Size) -> str:
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
     counts = _filled(
-        f"Of each row {size.verdicts:,} comparisons,",
-        f"{size.intervals:,} intervals",
-        f"({interval_count(size, BCA_FROM):,} from {BCA_FROM} runs on) or {size.fits:,} energy fits",
-        f"or histories ({size.fits // 2:,} where they change) were drawn; CV of runs",
-        "2 % unless said",
-        "otherwise.",
+        f"Each row comes from {size.verdicts:,} comparisons, {size.intervals:,} intervals",
+        f"({interval_count(size, BCA_FROM):,} from {BCA_FROM} runs on), {size.fits:,} energy fits",
+        f"or {size.fits:,} histories ({size.fits // 2:,} with a change). The CV of runs is 2 % unless the",
+        "table says otherwise.",
     )
     body = "\n\n".join([counts, *(table.markdown for table in found)])
     return f"{before}{BEGIN}\n\n{body}\n\n{END}{after}"
@@ -632,7 +632,9 @@ def with_tables(page: str, found: Iterable[Table], size: Size) -> str:
 def main(words: Sequence[str] | None = None) -> int:
     """Print the tables, and write them into the page unless ``--quick``."""
     parser = argparse.ArgumentParser(prog="make simulate", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a fifth of the experiments; the page stays")
+    parser.add_argument(
+        "--quick", action="store_true", help="a fifth of the experiments; the page is not changed"
+    )
     asked = parser.parse_args(words)
     size = QUICK if asked.quick else FULL
     made = []
