@@ -198,7 +198,7 @@ def file_problem(path: Path, *, or_pipe: bool = True, denied: str = DENIED) -> s
         os.close(opened)
     if stat.S_ISDIR(kind):
         return "is a directory"
-    return None if or_pipe or stat.S_ISREG(kind) else "is no file"
+    return None if or_pipe or stat.S_ISREG(kind) else "is not a file"
 
 
 def parse_yaml(text: str, file: str, *, foreign_tags: bool = False) -> Document:

@@ -131,7 +131,7 @@ def resolution(states: Sequence[tuple[float, float]], trials: int) -> Resolution
     number = len(traffic.groups)
     if number < FEWEST_STATES:
         return Missing(
-            f"{number} states of traffic: three figures meet any three; {FEWEST_STATES} are needed"
+            f"{number} states of traffic: three parameters fit any three states; {FEWEST_STATES} are needed"
         )
     if traffic.collinear:
         return Missing(traffic.collinear)

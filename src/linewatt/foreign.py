@@ -185,7 +185,7 @@ def _decoder(largest: float) -> json.JSONDecoder:
         return _bounded(int(word), word, largest)
 
     def constant(word: str) -> NoReturn:
-        raise _Refused(f"holds {word}, which is no number")
+        raise _Refused(f"holds {word}, which is not a number")
 
     return json.JSONDecoder(parse_float=number, parse_int=whole, parse_constant=constant)
 
@@ -278,9 +278,7 @@ def _unfit(value: Any) -> str | None:
             kind = type(part)
             if kind is float or kind is int:
                 if not -LARGEST <= part <= LARGEST:
-                    return (
-                        f"holds {part if isinstance(part, float) else 'a number'} that is none or too large"
-                    )
+                    return f"holds {part if isinstance(part, float) else 'a number'}: not finite or too large"
             elif kind is str:
                 if not part.isascii() and _SURROGATE.search(part):
                     return f"{_quoted(part)} holds half a character (a lone surrogate)"

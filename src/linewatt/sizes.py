@@ -52,7 +52,7 @@ def udp_test(payload: int, family: Family) -> TestName:
     """The test of UDP whose datagrams have so much payload. Raises ParseError for what no datagram has."""
     frame = max(MINIMUM_FRAME_BYTES, ETHERNET_BYTES + IP_BYTES[family] + UDP_BYTES + payload)
     if not 0 < payload <= LARGEST_PAYLOAD:
-        raise ParseError(f"datagrams of {payload} bytes are none")
+        raise ParseError(f"a datagram of {payload} bytes is not possible")
     return FULL if frame == FULL_FRAME_BYTES else f"udp-{frame}"
 
 

@@ -295,7 +295,7 @@ def test_a_reading_at_its_limit_is_missing_with_the_reason(sim: Sim) -> None:
     session = sim.meter(sensors=["PSU1 Power In"]).open(CANARY)
     sim.set({"PSU1 Power In": 2000})
     wait_until(lambda: session.read() == {"PSU1 Power In": None}, START_LIMIT_S, "a reading of FFh")
-    reason = "the BMC says FFh: no reading, or more than it can show (1020 W)"
+    reason = "the BMC returned FFh: no reading, or more than it can show (1020 W)"
     assert session.reasons == {"PSU1 Power In": reason}
     session.close()
 

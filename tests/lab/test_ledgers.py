@@ -104,7 +104,7 @@ def test_a_busy_loop_on_the_irq_cpu_is_told(bench: Bench) -> None:
         await_event(process, "trial_stored")
     end(process, 0)
     (trial,) = bench.trials()
-    assert "IRQ CPU 1, where no load was put" in flags(trial)["foreign-load"]["evidence"]
+    assert "IRQ CPU 1, which has no load process" in flags(trial)["foreign-load"]["evidence"]
     assert trial["receiver"]["foreign_cores"] > 0.2
 
 

@@ -192,11 +192,11 @@ def test_a_sensor_that_hangs_is_started_again_and_its_trial_names_the_cause(benc
     out, err = process.communicate(timeout=HANG_LIMIT_S)
     assert process.returncode == 0, err
     told = warnings(out)
-    assert [text.startswith(f"h2: {tool} has said nothing for ") for text in told] == [True], told
+    assert [text.startswith(f"h2: {tool} has been silent for ") for text in told] == [True], told
     trials = bench.trials()
     if tool == "mpstat":
         assert [trial["receiver"]["cpu_cores"] is None for trial in trials] == [False, True, False]
-        assert "; it has said nothing for " in trials[1]["receiver"]["reasons"]["cpu_cores"]
+        assert "; it has been silent for " in trials[1]["receiver"]["reasons"]["cpu_cores"]
     else:
         receivers = [trial["receiver"] for trial in trials]
         assert receivers[1]["counters"].get("nic.rx_bytes") is None
@@ -204,7 +204,7 @@ def test_a_sensor_that_hangs_is_started_again_and_its_trial_names_the_cause(benc
             is_read = receiver["counters"].get("nic.rx_bytes") is not None
             assert is_read != ("nic.rx_bytes" in receiver["reasons"])
         silent = [
-            [flag["evidence"].startswith("it has said nothing for ") for flag in trial["flags"]]
+            [flag["evidence"].startswith("it has been silent for ") for flag in trial["flags"]]
             for trial in trials
         ]
         assert [any(flags) for flags in silent] == [False, True, False]

@@ -109,7 +109,7 @@ def test_a_process_moved_and_put_back_behind_a_short_omit_is_flagged(bench: Benc
     assert json.loads(texts(directory / "raw")["h2/readback.json"])["before"] is None
     migrated = flags(trial)["process-migrated"]
     assert migrated["where"] == "h2: instance 0"
-    assert re.search(r"since it was put there the kernel moved process \d+ 2 times", migrated["evidence"])
+    assert re.search(r"since its placement the kernel moved process \d+ 2 times", migrated["evidence"])
     assert "placement-not-verified" not in flags(trial)
 
 

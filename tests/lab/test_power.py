@@ -242,10 +242,10 @@ def test_a_frozen_sensor_is_flagged_where_the_cpu_worked_more_than_idle(scene: S
     idle = json.loads((scene.bench.result / "idle.json").read_text())["hosts"]["h2"]
     assert {one["channel"]: one["power_w"] for one in idle["power"]} == ALL_W
     worked = trial["receiver"]["cpu_cores"] - idle["cpu_cores"] > max(0.2, _cpus_read(scene.bench) / 10)
-    said = f"with {idle['cpu_cores']:.2f} cores busy against {trial['receiver']['cpu_cores']:.2f} now"
+    said = f"with {idle['cpu_cores']:.2f} cores busy instead of {trial['receiver']['cpu_cores']:.2f}"
     frozen = {flag["where"]: flag["evidence"] for flag in trial["flags"] if flag["code"] == "power-frozen"}
     assert frozen == {
-        f"h2: bmc {channel}": f"reads {power_w} W all through the window; it did so idle, too, {said}"
+        f"h2: bmc {channel}": f"reads {power_w} W in the whole window; it read the same idle, {said}"
         for channel, power_w in ALL_W.items()
         if worked and channel != "Memory_Power"
     }

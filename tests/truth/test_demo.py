@@ -384,7 +384,7 @@ CLAIMS: tuple[tuple[str, Claim], ...] = (
     ),
     (rf"{_ROLE}, (?P<busy>{_NUMBER}) %", _next),
     (
-        rf"(?P<got>{_NUMBER}) (?P<got_unit>[GMk]bps) of the (?P<asked>{_NUMBER}) {_UNIT} asked for arrived "
+        rf"(?P<got>{_NUMBER}) (?P<got_unit>[GMk]bps) arrived of the requested (?P<asked>{_NUMBER}) {_UNIT} "
         rf"\((?P<ratio>{_NUMBER}) %\)",
         _missed,
     ),
@@ -405,8 +405,8 @@ CLAIMS: tuple[tuple[str, Claim], ...] = (
     ),
     (rf"receiver's UDP socket buffer \(?(?P<count>{_NUMBER}) packets dropped per trial", _dropped),
     (
-        rf"(?P<host>h\d+): (?P<taken>{_NUMBER}) cores were taken by the hypervisor, "
-        rf"(?P<used>{_NUMBER}) were used",
+        rf"(?P<host>h\d+): the hypervisor took (?P<taken>{_NUMBER}) cores \(steal\), "
+        rf"(?P<used>{_NUMBER}) cores were used",
         _stolen,
     ),
     (

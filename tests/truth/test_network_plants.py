@@ -168,7 +168,7 @@ PLANTS: dict[str, Plant] = {
     ),
     "a policer that UDP does not heed": Plant(
         both(UDP, case(rate_bps=5e9), rates(5e9), story(lost=0.6)),
-        "no counter of either host recorded them, so look at the way between the hosts",
+        "no counter of either host recorded them, so check the path between the hosts",
         frozenset({"udp-loss", "rate-not-reached"}),
     ),
     "loss of TCP in the receiver's ring": Plant(
@@ -195,13 +195,13 @@ PLANTS: dict[str, Plant] = {
     ),
     "ends of different MTU": Plant(
         both(segments(1448), run(framings={"h1": Framing(9000), "h2": BARE})),
-        "the MTU of h1 (9,000) has room for 8,948: the MTU of h2 is 1,500",
+        "the MTU of h1 (9,000 bytes) has room for 8,948 bytes: the MTU of h2 is 1,500 bytes",
         frozenset({"segments-small"}),
         ("line-rate",),
     ),
     "an MSS that is clamped on the way": Plant(
         both(segments(1448), run(framings=dict.fromkeys(("h1", "h2"), Framing(9000)))),
-        "has room for 8,948: the way allows less",
+        "has room for 8,948 bytes: the path allows less",
         frozenset({"segments-small"}),
         ("line-rate",),
     ),
@@ -209,7 +209,7 @@ PLANTS: dict[str, Plant] = {
         both(
             counters("h2", "nic.rx_bytes", -SENT_BYTES), counters("h2", "nic.rx_packets", -SENT_BYTES / 1448)
         ),
-        "all: the load took another interface",
+        "total: the load took another interface",
         frozenset({"load-not-on-interface"}),
     ),
     "datagrams that come twice": Plant(
@@ -219,7 +219,7 @@ PLANTS: dict[str, Plant] = {
             output_of(lambda output: _of_server(output, _counted_twice)),
             counters("h2", "nic.rx_bytes", 0.05 * TWICE_BPS / 8 * WINDOW_S * 1.03),
         ),
-        "; 5.00 Gbps of payload were sent, so datagrams came twice and were counted twice",
+        "; only 5.00 Gbps of payload were sent, so datagrams arrived twice and were counted twice",
         frozenset({"goodput-above-interface", "udp-out-of-order"}),
     ),
     "a link that came up slower in mid-window": Plant(
@@ -297,7 +297,7 @@ PLANTS: dict[str, Plant] = {
     ),
     "the results of an instance are lost": Plant(
         both(TWO, afterwards(_without_the_second)),
-        "results of 1 of 2 instances: instance 1 left none",
+        "results of 1 of 2 instances: instance 1 left no output",
         limits=("unknown",),
     ),
 }
@@ -334,7 +334,7 @@ def test_a_path_with_a_fifth_of_the_rate_one_way_is_told_with_both_figures() -> 
     ]
     slower = next(one for one in summarise(ways) if one.case.sender == "h2")
     (evidence,) = [flag.evidence for flag in slower.case_flags if flag.code == "directions-differ"]
-    assert evidence.startswith("1.80 Gbps, where h1 → h2 has 9.00 Gbps, 5.0 times as much")
+    assert evidence.startswith("1.80 Gbps; h1 → h2 has 9.00 Gbps, 5.0 times as much")
 
 
 # --- searches of a rate ---------------------------------------------------------------------------------

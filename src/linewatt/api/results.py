@@ -54,7 +54,7 @@ class Results:
         Raises StoreError naming what there is where none or several match; InvalidInput for a path.
         """
         if result_id in ("", ".", "..") or "/" in result_id:
-            raise InvalidInput(f"{result_id!r}: is no id of a result; open_results takes a path")
+            raise InvalidInput(f"{result_id!r}: is not the id of a result; open_results takes a path")
         folder = self.path / result_id
         return Result(
             folder if (folder / "manifest.json").is_file() else store.find_result(self.path, result_id)

@@ -116,7 +116,7 @@ def results_there(results: Path) -> None:
     """See that a directory of results that somebody named is one. Raises InvalidInput."""
     if results.is_dir() or (results == RESULTS_FOLDER and not results.exists()):
         return
-    wrong = "is no directory" if results.exists() else "no such directory"
+    wrong = "is not a directory" if results.exists() else "no such directory"
     raise InvalidInput(f"--results {results}: {wrong}; name the one that results are stored in")
 
 

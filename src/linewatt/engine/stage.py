@@ -230,7 +230,7 @@ class Stage:
             self._tell(measured_idle.moving)
             self.idle.add(measured_idle, after=True)
             for name, what in self.idle.drifted(measured_idle.setting, measured_idle.window.hosts).items():
-                self._say(events.Warned(f"{name}: {what}; nothing is told above idle with this setting"))
+                self._say(events.Warned(f"{name}: {what}; watts above idle are withheld for this setting"))
 
     def _take_meters(self, names: Iterable[str]) -> None:
         """What meters showed behind the last load."""

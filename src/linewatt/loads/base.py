@@ -370,7 +370,7 @@ class Load(ABC):
         option = self.options.get(name)
         if option is None:
             available = ", ".join(self.options) or "none"
-            raise InvalidInput(f"{self.name}.{name} is none of {self.name}'s options here: {available}")
+            raise InvalidInput(f"{self.name}.{name} is not an option of {self.name} here: {available}")
         if not re.fullmatch(option.pattern or "on|off", value, re.ASCII):
             raise InvalidInput(
                 f"{self.name}.{name} must be {option.about}, such as {option.example}; got {value!r}"

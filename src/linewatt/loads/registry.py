@@ -45,7 +45,7 @@ class _Foreign(Load):
         self.name = name  # type: ignore[misc]  # of this one alone
 
     def _refuse(self, *_: Any, **__: Any) -> Any:
-        raise InvalidInput(f"{self.name}: is no load that linewatt runs; there are {', '.join(LOADS)}")
+        raise InvalidInput(f"{self.name}: unknown load; there are {', '.join(LOADS)}")
 
     server_command = client_command = parse = try_server = try_client = try_problem = _refuse
 

@@ -73,7 +73,10 @@ def _check_section(entry: schema.AnyInterface, where: KeyPath) -> Iterator[Findi
     if entry.type == "ethernet" and entry.state == "absent":
         yield (*where, "state"), "cannot be absent: the host has it; write down, or take the interface out"
     if entry.type != "ethernet" and entry.state == "down":
-        yield (*where, "state"), "of a virtual interface that is down is none: write absent, or take it out"
+        yield (
+            (*where, "state"),
+            "down is not supported for virtual interfaces: write absent, or remove the key",
+        )
     if entry.state == "absent" and entry.type in ("veth", "bond"):
         text = (
             f"cannot be absent: linewatt could not make the {entry.type} again as it was; remove it by hand"

@@ -110,7 +110,7 @@ def _objects(text: str) -> Iterator[Mapping[str, Any]]:
     """The objects of all arrays in ``text``, one array a command. Raises ParseError."""
     for value in read_each_json(text, "ip"):
         if not isinstance(value, list):
-            raise ParseError(f"ip wrote {str(value)[:60]!r}, which is no list")
+            raise ParseError(f"ip wrote {str(value)[:60]!r}, which is not a list")
         yield from (element for element in value if isinstance(element, dict))
 
 

@@ -46,7 +46,7 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
         "Limited by",
         f"What is nearest to full, if it is at least {percent(FULL_RATIO)} full in every trial and nothing "
         "speaks against it: the line, a slot, the busiest CPU of a role, a buffer, a queue, or a limit "
-        "inside the device or path. “No limit found” is no proof of room.",
+        "inside the device or path. “No limit found” does not prove that there is room.",
     ),
 )
 

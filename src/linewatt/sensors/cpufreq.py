@@ -196,7 +196,7 @@ class Cpufreq(LineSensor):
         }
         temperatures = sections.get("temperature", {})
         reasons |= {
-            name: f"the kernel says {text!r}, which is no temperature"
+            name: f"the kernel says {text!r}, which is not a temperature"
             for name, text in temperatures.items()
             if _degrees(text) is None
         }

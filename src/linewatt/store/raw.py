@@ -70,7 +70,7 @@ def raw_texts(folder: Path) -> dict[str, str]:
         return {path.relative_to(folder).as_posix(): raw_text(path) for path in paths}
     try:
         if not pack.is_file():
-            raise StoreError(f"{pack}: damaged: is no regular file")
+            raise StoreError(f"{pack}: damaged: is not a regular file")
         with pack.open("rb") as file:
             return raw_texts_in(file, str(pack), MOST_BYTES)
     except OSError as error:

@@ -179,7 +179,7 @@ def _is_being_written(folder: Path, name: str) -> bool:
 def _differs(path: Path, digest: str) -> str | None:
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
-            return "is no regular file"
+            return "is not a regular file"
         return None if sha256_of_file(path) == digest else "has another checksum than when it was stored"
     except OSError as error:
         return f"cannot be read: {error.strerror}"
@@ -193,11 +193,11 @@ def read_sums(path: Path) -> dict[str, str]:
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}") from error
     except ValueError as error:
-        raise StoreError(f"{path}: damaged: is no text") from error
+        raise StoreError(f"{path}: damaged: is not text") from error
     digests: dict[str, str] = {}
     for number, line in enumerate(text.split("\n")[:-1], start=1):
         match = _LINE.fullmatch(line)
         if match is None or not is_name(match[2]):
-            raise StoreError(f"{path}:{number}: damaged: is no checksum and name")
+            raise StoreError(f"{path}:{number}: damaged: is not a checksum and a name")
         digests[match[2]] = match[1]
     return digests

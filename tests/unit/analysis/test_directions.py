@@ -35,8 +35,8 @@ def test_the_slower_direction_has_both_figures_and_both_limits() -> None:
     (flag,) = flags(run(THERE, 9.4e9), run(BACK, 1.88e9, line_goodput_bps=1.9e9, line_kind="shaper"))
     assert flag.where == "b → a"
     assert flag.evidence == (
-        "1.88 Gbps, where a → b has 9.40 Gbps, 5.0 times as much; "
-        "b → a is limited by the shaper of the line, no limit is found of a → b"
+        "1.88 Gbps; a → b has 9.40 Gbps, 5.0 times as much; "
+        "b → a is limited by the shaper of the line, no limit found for a → b"
     )
 
 

@@ -217,10 +217,10 @@ def test_a_total_that_moved_once_is_known_no_better_than_by_that_move(moved_s: f
 def test_a_total_that_stops_in_the_window_gives_no_number() -> None:
     """300 W until half of the minute, then a BMC that hangs: half of the joules are no 150 W."""
     assert counted(lambda time_s: 300.0 * min(time_s, 130.0)) == Missing(
-        "its total stood still for 30.0 s of the window"
+        "its total did not change for 30.0 s of the window"
     )
     assert counted(lambda time_s: 300.0 * (time_s - max(0.0, min(20.0, time_s - 110.0)))) == Missing(
-        "its total stood still for 21.0 s of the window"
+        "its total did not change for 21.0 s of the window"
     ), "and goes on from where it stood"
 
 

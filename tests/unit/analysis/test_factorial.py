@@ -94,7 +94,7 @@ def test_without_repeats_the_error_is_what_the_model_leaves_over() -> None:
 
 def test_a_fraction_without_repeats_has_nothing_to_tell_effects_from_chance() -> None:
     assert fit({cell: (value,) for cell, value in FILTRATION.items()}) == Missing(
-        "8 runs leave fewer than 4 to tell effects from chance"
+        "8 runs leave fewer than 4 degrees of freedom to separate effects from chance"
     )
 
 

@@ -115,9 +115,9 @@ def test_all_that_a_first_run_has_otherwise_is_told() -> None:
     (summary,) = summarise(trials)
     (flag,) = [flag for flag in summary.case_flags if flag.code == "first-trial-differs"]
     assert flag.evidence == (
-        "the first run (trial 1) has throughput 7.00 Gbps where the 4 others have 9.40 Gbps (−25.5 %); "
-        "sender's CPU use 0.36 cores where the 4 others have 0.54 cores (−33.4 %); "
-        "receiver's CPU use 0.60 cores where the 4 others have 0.90 cores (−33.4 %)"
+        "first run (trial 1): throughput 7.00 Gbps, mean of the 4 later runs 9.40 Gbps (−25.5 %); "
+        "sender's CPU use 0.36 cores, mean of the 4 later runs 0.54 cores (−33.4 %); "
+        "receiver's CPU use 0.60 cores, mean of the 4 later runs 0.90 cores (−33.4 %)"
     )
 
 
@@ -137,8 +137,8 @@ def test_each_run_stands_beside_its_mean_in_the_table_and_on_the_first_screen() 
     assert "2.578 Gbps (runs 2.380, 2.402, 2.951) (a)" in screen.sentence
     assert "throughput, CPU: doubtful (a)" in screen.trust
     (flag,) = summary.case_flags
-    assert "3 runs: 2.380, 2.402, 2.951 Gbps, 22 % of the mean apart" in flag.evidence
-    assert "known to ± 5.00 Mbps" in flag.evidence
+    assert "3 runs: 2.380, 2.402, 2.951 Gbps, range 22 % of the mean" in flag.evidence
+    assert "standard error of one run ± 5.00 Mbps" in flag.evidence
 
 
 def test_runs_of_one_mode_have_nothing_beside_their_mean() -> None:

@@ -161,7 +161,10 @@ def test_more_than_the_line_can_carry_is_an_error_and_never_the_limit() -> None:
     found = summary(replace(loaded(), line_goodput_bps=8e9))
     assert found.limit.kinds == ("not-found",)
     assert [flag.code for flag in found.case_flags] == ["above-line-rate"]
-    assert "125.0 % of the 8.00 Gbps" in found.case_flags[0].evidence
+    assert (
+        "up to 125.0 % of the payload rate that the line can carry (8.00 Gbps)"
+        in found.case_flags[0].evidence
+    )
     a_little = summary(replace(loaded(), line_goodput_bps=9.99e9))
     assert a_little.limit.kinds == ("line-rate",)
     assert a_little.case_flags == ()
@@ -222,7 +225,7 @@ def test_a_rate_that_is_exceeded_limits_nothing_and_is_said() -> None:
     assert found.limit.kinds == ("receiver-irq-cpu",)
     assert found.limit.evidence.endswith("; 136.0 % of the 7.35 Gbps asked for arrived")
     (flag,) = [flag for flag in found.case_flags if flag.code == "rate-exceeded"]
-    assert flag.evidence == "10.0 Gbps where 7.35 Gbps were asked for (136.0 %)"
+    assert flag.evidence == "10.0 Gbps with a requested 7.35 Gbps (136.0 %)"
 
 
 def test_one_full_cpu_of_eight_does_not_hide_in_their_mean() -> None:
@@ -638,5 +641,5 @@ def test_a_test_bed_that_limits_in_two_places_is_told_with_both() -> None:
     (flag,) = [flag for flag in found.case_flags if flag.code == "test-bed-is-the-limit"]
     assert flag.evidence == (
         "a is the limit, not b: sender's app CPU 99.0 % busy, 89.1 % sys; sender's IRQ CPU 98.5 % busy, "
-        "98.5 % soft; the receiver's busiest: the receiver's app CPU, 60.0 %"
+        "98.5 % soft; busiest at the receiver: the receiver's app CPU, 60.0 %"
     )

@@ -39,8 +39,8 @@ def said(*trials: Trial) -> list[str]:
 def test_two_percent_on_the_path_are_told_with_their_number() -> None:
     (evidence,) = said(run(0.02), run(0.02))
     assert evidence == (
-        "20,000 segments a trial were sent again (2.0 %), in 2 of 2 trials: "
-        "gen and dut counted no such drops, so look at the path between them"
+        "20,000 segments per trial were retransmitted (2.0 %) in 2 of 2 trials: "
+        "gen and dut counted no such drops: check the path between them"
     )
 
 
@@ -53,21 +53,23 @@ def test_the_host_that_dropped_them_is_named_with_the_place() -> None:
     queue = run(0.02, sender={"qdisc.dropped": 19_000.0})
     (sending,) = said(queue, queue)
     assert sending.endswith(
-        "gen dropped 19,000 packets a trial, most of them in the queueing discipline (qdisc)"
+        "gen dropped 19,000 packets per trial, most of them in the queueing discipline (qdisc)"
     )
     (receiving,) = said(run(0.02, receiver={"nic.rx_missed_errors": 15_000.0, "nic.rx_dropped": 100.0}))
-    assert receiving.endswith("dut dropped 15,100 packets a trial, most of them in the receive ring (missed)")
+    assert receiving.endswith(
+        "dut dropped 15,100 packets per trial, most of them in the receive ring (missed)"
+    )
 
 
 def test_a_few_drops_do_not_make_a_host_the_place() -> None:
     (evidence,) = said(run(0.02, receiver={"nic.rx_dropped": 5_000.0}))
-    assert "look at the path between them" in evidence
+    assert "check the path between them" in evidence
 
 
 def test_without_counters_the_place_is_not_known() -> None:
     lost = replace(run(0.02), receiver=end("dut", "receiver", 0.5, 0.5, 0.5))
     (evidence,) = said(lost)
-    assert evidence.endswith("where they were lost is not known, for the counters of a host are missing")
+    assert evidence.endswith("the counters of a host are missing, so the place of the loss is not known")
 
 
 def test_segments_of_a_large_mtu_are_counted_by_the_sender() -> None:

@@ -133,7 +133,11 @@ def test_a_case_that_missed_its_rate_is_no_measure_of_what_arrived(gbps: float) 
     [
         ((1.0, 0.5, 0.0), 12e9, "nothing above 10.00 Gbps was measured"),
         ((1.0, 0.5, 0.2), 1e9, "nothing as little as that was measured"),
-        ((1.0, 0.0), 5e9, "between active idle and 10.00 Gbps power is no line: measure at this rate"),
+        (
+            (1.0, 0.0),
+            5e9,
+            "between active idle and 10.00 Gbps power is not a straight line: measure at this rate",
+        ),
     ],
 )
 def test_what_the_rates_cannot_carry_is_withheld_with_the_reason(

@@ -366,5 +366,5 @@ def test_trials_that_failed_are_in_the_result(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wanted", ["..", "../nights0/results", "/etc", "", "20260101-000000-nightly/trials"])
 def test_a_key_of_results_leads_nowhere_else(results: linewatt.Results, wanted: str) -> None:
-    with pytest.raises(InvalidInput, match="is no id of a result"):
+    with pytest.raises(InvalidInput, match="is not the id of a result"):
         results[wanted]

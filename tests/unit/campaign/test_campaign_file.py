@@ -137,7 +137,7 @@ def loaded_to_connect(folder: Path, host: str) -> Campaign:
         (lambda path: None, "does not exist"),
         (lambda path: path.mkdir(), "is a directory"),
         (lambda path: path.symlink_to(path), "cannot be read: Too many levels of symbolic links"),
-        (os.mkfifo, "is no file"),
+        (os.mkfifo, "is not a file"),
     ],
     ids=["missing", "directory", "link to itself", "named pipe"],
 )
@@ -194,8 +194,8 @@ def _encrypted(key: asyncssh.SSHKey) -> bytes:
             "is encrypted, and linewatt asks for no passphrase; give it to the agent "
             "(ssh-add {folder}/id_enc) and leave key_file out",
         ),
-        ("notes", lambda key: b"hello\n", "is no private key that can be read here"),
-        ("empty", lambda key: b"", "is no private key that can be read here"),
+        ("notes", lambda key: b"hello\n", "is not a private key that linewatt can read"),
+        ("empty", lambda key: b"", "is not a private key that linewatt can read"),
     ],
     ids=["public", "encrypted", "text", "empty"],
 )

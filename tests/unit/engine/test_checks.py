@@ -74,11 +74,13 @@ def test_hosts_on_the_same_cpus_are_told() -> None:
     lab = replace(H1, shares_cpus_with=("h2",))
     (told,) = layout.placement(CASE, [instance(0, "0", "1")], [lab, H2])
     assert told.code == "hosts-share-cpus"
-    assert told.evidence == "both ends run on the same CPUs, so each end's CPU use contains the other's"
+    assert (
+        told.evidence == "both ends run on the same CPUs, so the CPU use of each contains that of the other"
+    )
     (told,) = layout.placement(CASE, [instance(0, "0", "1")], [lab, H2, replace(H2, name="h3")])
     assert (told.where, told.evidence) == (
         "h1, h2",
-        "they run on the same CPUs, so each one's CPU use contains the others'",
+        "these hosts run on the same CPUs, so the CPU use of each contains that of the others",
     )
 
 
@@ -116,7 +118,7 @@ def test_what_is_lost_while_counters_are_read_once_is_nobody_elses() -> None:
     one = replace(instance(0, None, None), packets=10_000, lost_packets=1000)
     receiver = replace(RECEIVER, counters={"nstat.UdpRcvbufErrors": 1300.0})
     between = "counters are read every 10 s: 900 to 1300 in the window"
-    for over, said in ((200, "300 of these were no datagrams of the load"), (400, between)):
+    for over, said in ((200, "300 of these were not the load's datagrams"), (400, between)):
         (flag,) = load.datagrams(CASE, [one], [SENDER], [receiver], Unsure(over=over, interval_s=10.0))
         assert flag.evidence.endswith(said)
 
@@ -128,7 +130,7 @@ def test_what_is_dropped_between_readings_and_not_by_the_load_is_at_no_place_not
         replace(RECEIVER, counters={"nic.rx_dropped": 600.0}),
     )
     for short, said in (
-        (100, "400 at a place that is not known"),
+        (100, "400 at an unknown place"),
         (400, "counters are read every 1 s: 600 to 1000"),
     ):
         (flag,) = load.datagrams(CASE, [one], ends[:1], ends[1:], Unsure(short=short, interval_s=1.0))
@@ -149,13 +151,13 @@ def test_what_is_dropped_between_readings_and_not_by_the_load_is_at_no_place_not
             {"nstat.UdpRcvbufErrors": 400.0},
             "h2",
             "400 in the receive buffer of the UDP socket on h2, 300 in the queueing discipline (qdisc) on "
-            "h1, 300 at a place that is not known: no counter of either host recorded them",
+            "h1, 300 at an unknown place: no counter of either host recorded them",
         ),
         (
             {},
             {"nstat.UdpRcvbufErrors": 0.0},
             "h2",
-            "1000 at a place that is not known: no counters of h1 were read",
+            "1000 at an unknown place: no counters of h1 were read",
         ),
         (
             {"qdisc.dropped": 990.0, "nstat.IpOutDiscards": 990.0, "nstat.UdpSndbufErrors": 1000.0},
@@ -167,7 +169,7 @@ def test_what_is_dropped_between_readings_and_not_by_the_load_is_at_no_place_not
             {"qdisc.dropped": 0.0},
             {"nic.rx_dropped": 1500.0},
             "h2",
-            "500 of these were no datagrams of the load",
+            "500 of these were not the load's datagrams",
         ),
     ],
 )

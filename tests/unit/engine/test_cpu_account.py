@@ -145,12 +145,16 @@ def test_softirqs_that_hit_the_load_and_are_in_its_own_figure_hide_nothing() -> 
 @pytest.mark.parametrize(
     ("change", "found", "said"),
     [
-        (cpu("h1", 3, usr=0.7, sys=0.07), 0.77, "0.77 of usr and sys on CPU 3, where no load was put"),
-        (cpu("h1", IRQ, usr=0.7, soft=0.2), 0.7, "0.70 of usr and sys on IRQ CPU 1, where no load was put"),
+        (cpu("h1", 3, usr=0.7, sys=0.07), 0.77, "0.77 of usr and sys on CPU 3, which has no load process"),
+        (
+            cpu("h1", IRQ, usr=0.7, soft=0.2),
+            0.7,
+            "0.70 of usr and sys on IRQ CPU 1, which has no load process",
+        ),
         (
             cpu("h1", APP, usr=0.5, sys=0.45),
             0.45,
-            "0.95 of usr and sys on app CPU 0, of which the load used 0.",
+            "0.95 of usr and sys on app CPU 0, of these the load used 0.",
         ),
         (both(UNPINNED, cpu("h1", 3, usr=0.77)), 0.77, "1.27 of usr and sys on the whole host"),
     ],
@@ -359,10 +363,10 @@ def test_of_hosts_that_share_cpus_the_shared_cpu_of_the_second_end_is_told() -> 
 
 def test_foreign_load_names_processes() -> None:
     (flag,) = flags(cpu("h2", 3, usr=0.5), on_receiver(busy("backup", 3, 0.5), busy("agent", 3, 0.001)))
-    assert flag.evidence.endswith("0.50 of usr and sys on CPU 3, where no load was put (backup)")
+    assert flag.evidence.endswith("0.50 of usr and sys on CPU 3, which has no load process (backup)")
     beside = cpu("h2", APP, usr=0.3, sys=0.5), load(0.5, 0.5), on_receiver(busy("backup", APP, 0.2))
     (flag,) = flags(*beside)
-    assert flag.evidence.endswith("of which the load used 0.48 (at least backup)")
+    assert flag.evidence.endswith("of these the load used 0.48 (at least backup)")
 
 
 def test_who_filled_a_cpu_of_two_roles_is_told_once_and_a_least_value_is_called_one() -> None:
@@ -409,7 +413,7 @@ def test_a_stranger_on_a_cpu_that_only_one_of_two_sharing_hosts_has_is_told() ->
     assert codes(some) == []
     (flag,) = flags(some, *(cpu(host, 1, usr=0.9) for host in ("h1", "h2")))
     assert (flag.code, flag.where) == ("foreign-load", "h1, h2")
-    assert "0.90 of usr and sys on IRQ CPU 1, where no load was put" in flag.evidence
+    assert "0.90 of usr and sys on IRQ CPU 1, which has no load process" in flag.evidence
 
 
 def test_where_other_pairs_may_load_the_same_cpus_nothing_is_said() -> None:
@@ -525,7 +529,7 @@ def test_what_others_used_beside_users_is_told_where_the_users_ran() -> None:
     beside = both(of_users(cpu_s=0.45), cpu("h1", 3, usr=0.9), cpu("h2", 3, usr=0.9))
     (flag,) = flags(beside)
     assert (flag.code, flag.where) == ("foreign-load", "h1")
-    assert "1.40 of usr and sys on the whole host, of which the load used 0.45" in flag.evidence
+    assert "1.40 of usr and sys on the whole host, of these the load used 0.45" in flag.evidence
     trial = measured(beside)
     assert trial.sender is not None
     assert trial.receiver is not None

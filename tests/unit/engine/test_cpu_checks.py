@@ -59,12 +59,12 @@ def counters(**values: float | None) -> dict[str, float | None]:
 @pytest.mark.parametrize(
     ("counted", "said"),
     [
-        ({"cpu1_core_throttle_count": 3.0}, "CPU 1: its core 3 times"),
-        ({"cpu4_package_throttle_count": 12.2}, "CPU 4: its package 12 times"),
-        ({"cpu0_core_throttle_count": 0.3}, "CPU 0: its core 1 times"),
+        ({"cpu1_core_throttle_count": 3.0}, "CPU 1: core 3 times"),
+        ({"cpu4_package_throttle_count": 12.2}, "CPU 4: package 12 times"),
+        ({"cpu0_core_throttle_count": 0.3}, "CPU 0: core 1 times"),
         (
             {"cpu0_core_throttle_count": 2.0, "cpu0_package_throttle_count": 5.0},
-            "CPU 0: its core 2 times, its package 5 times",
+            "CPU 0: core 2 times, package 5 times",
         ),
     ],
     ids=["app CPU", "package of the IRQ CPU", "on the window's edge", "both"],
@@ -72,7 +72,7 @@ def counters(**values: float | None) -> dict[str, float | None]:
 def test_a_throttled_cpu_is_told(counted: dict[str, float], said: str) -> None:
     (flag,) = cpu_checks.throttled(replace(END, counters=counters(**counted)))
     assert (flag.code, flag.where) == ("cpu-throttled", "h1")
-    assert flag.evidence == f"throttled for heat in the window: {said}"
+    assert flag.evidence == f"throttled because of heat in the window: {said}"
     assert "turbostat" in flag.advice
 
 
@@ -100,7 +100,7 @@ def test_a_frequency_that_falls_in_the_window_is_told() -> None:
     (flag,) = cpu_checks.frequency(END, [cpufreq(cpu0=FALLING, cpu1=FALLING), BUSY], WINDOW)
     assert (flag.code, flag.where) == ("frequency-dropped", "h1")
     assert flag.evidence == (
-        "app CPU 0-1 ran at 3.00 GHz in the first third of the window, at 2.60 GHz in the last"
+        "app CPU 0-1 ran at 3.00 GHz in the first third of the window, 2.60 GHz in the last"
     )
     assert "governor to performance" in flag.advice
 
@@ -111,8 +111,7 @@ DIPPED: list[float | None] = [*[3.0e9] * 4, *[2.84e9] * 4, *[3.0e9] * 4]
 def test_a_frequency_that_dips_in_mid_window_is_told() -> None:
     (flag,) = cpu_checks.frequency(END, [cpufreq(cpu0=DIPPED), BUSY], WINDOW)
     assert flag.evidence == (
-        "app CPU 0 ran at 2.84 GHz in the middle third of the window, at 3.00 GHz before and at 3.00 GHz "
-        "after"
+        "app CPU 0 ran at 2.84 GHz in the middle third of the window, 3.00 GHz before and 3.00 GHz after"
     )
 
 
@@ -136,7 +135,7 @@ def test_a_role_below_the_base_frequency_is_told() -> None:
     capped = cpufreq(cpu0=STEADY, cpu1=STEADY, cpu4=[1.2e9] * 12)
     (flag,) = cpu_checks.frequency(END, [capped, BUSY], WINDOW)
     assert flag.code == "frequency-dropped"
-    assert flag.evidence == "IRQ CPU 4 ran at 1.20 GHz, its base frequency is 2.10 GHz"
+    assert flag.evidence == "IRQ CPU 4 ran at 1.20 GHz, below the base frequency of 2.10 GHz"
 
 
 def test_where_nothing_is_pinned_busy_cpus_are_judged() -> None:
@@ -212,16 +211,16 @@ def test_the_clock_of_a_host_is_that_of_its_cpus_by_how_busy_each_was() -> None:
 @pytest.mark.parametrize(
     ("shares_of", "read", "why"),
     [
-        (used(cpu0=1.0), [], "the clock of its CPUs was not read"),
-        (used(cpu0=1.0), [cpufreq(cpu0=[3e9, 3e9] + [None] * 10)], "fewer than 3 readings of the clock"),
+        (used(cpu0=1.0), [], "the frequency of its CPUs was not read"),
+        (used(cpu0=1.0), [cpufreq(cpu0=[3e9, 3e9] + [None] * 10)], "fewer than 3 frequency readings"),
         (
             used(cpu0=0.5, cpu1=0.5),
             [cpufreq(cpu0=STEADY)],
-            "whose clock was read did 50 % of what the host did",
+            "with a frequency reading did 50 % of the host's work",
         ),
-        (used(cpu0=0.0), [cpufreq(cpu0=STEADY)], "no CPU was busy"),
-        ({0: None}, [cpufreq(cpu0=STEADY)], "how busy each of its CPUs was is not known"),
-        ({}, [cpufreq(cpu0=STEADY)], "how busy each of its CPUs was is not known"),
+        (used(cpu0=0.0), [cpufreq(cpu0=STEADY)], "no CPU with a frequency reading was busy"),
+        ({0: None}, [cpufreq(cpu0=STEADY)], "the use of each of its CPUs is not known"),
+        ({}, [cpufreq(cpu0=STEADY)], "the use of each of its CPUs is not known"),
     ],
 )
 def test_a_clock_that_is_not_known_says_why(

@@ -291,10 +291,12 @@ def test_a_row_of_all_and_a_row_a_pair_each_with_the_ends_whose_figures_it_has()
     assert energy
     assert energy.mean == pytest.approx(whole.receiver_power.system_w.mean / sum(EVEN), rel=1e-4)
     assert whole.sender_power is None
-    assert whole.reasons["sender_cpu_cores"] == "several hosts: what each sender used stands at its own pair"
+    assert (
+        whole.reasons["sender_cpu_cores"] == "several hosts: the CPU use of each sender is shown at its pair"
+    )
     assert first.sender_power is not None
     assert first.receiver_power is None
-    why = "dut is in 3 pairs at once: what it used is of all of them together"
+    why = "dut is in 3 pairs at once: its CPU use covers all of them together"
     assert first.reasons["receiver_cpu_cores"] == first.reasons["receiver_power"] == why
 
 
@@ -310,7 +312,7 @@ def test_a_slow_generator_is_named_with_its_own_limit_and_the_others_are_not() -
     whole = rows["g1 + g2 + g3 → dut"]
     (slower,) = [flag for flag in whole.case_flags if flag.code == "slower-pair"]
     assert slower.where == "g3 → dut"
-    assert "1.00 Gbps where the others have 3.00 Gbps" in slower.evidence
+    assert "1.00 Gbps; the other pairs have 3.00 Gbps" in slower.evidence
     assert "single pairs are limited by the sender's app CPU (g3)" in whole.limit.words
     assert limit_forms(whole)[-1] == "no limit found but that of g3"
     assert rows["g3 → dut"].limit.kind == "sender-app-cpu"
@@ -666,7 +668,7 @@ def test_a_table_of_trials_says_where_what_it_lacks_stands() -> None:
     view = digest_of(result(trials(group()), hosts={name: host(name) for name in HOSTS}))
     (first, *_) = trials_table(view, power=True).rows
     assert {cell.reason for cell in first.cells if cell.reason} == {
-        "several hosts: what each sender used stands at its own pair"
+        "several hosts: the CPU use of each sender is shown at its pair"
     }
 
 

@@ -432,7 +432,7 @@ def test_idle_that_drifted_is_told_once_a_host(tmp_path: Path, clock: Clock) -> 
 
     asyncio.run(run_rounds(stage, rounds, loaded))
     assert said == [
-        f"{name}: idle was 100.0 W before and 130.0 W after; nothing is told above idle with this setting"
+        f"{name}: idle was 100.0 W before and 130.0 W after; watts above idle are withheld for this setting"
         for name in "ab"
     ]
 

@@ -168,7 +168,7 @@ def test_nothing_is_told_above_an_idle_that_drifted(before_w: float, after_w: fl
         for name in ("dynamic_w", "dynamic_w_per_bps", "dynamic_energy_j_per_bit"):
             assert found.values[name] is None
             assert found.reasons[name] == said
-        assert codes(trials)["idle-drifted"] == f"{said}; nothing is told above idle"
+        assert codes(trials)["idle-drifted"] == f"{said}; watts above idle are withheld"
     else:
         assert found.dynamic_w is not None
         assert "idle-drifted" not in codes(trials)
@@ -200,7 +200,7 @@ def test_a_total_that_may_be_off_by_an_update_in_each_window_did_not_drift(
     assert ("idle-drifted" in codes(trials)) is drifted
     before, after = ({"h2": idle_reading(*one.hosts["h2"].power)} for one in windows)
     (note,) = idle_notes(result_of({"idle": before, "idle_end": after}))
-    assert ("nothing is told above idle" in note.sentence) is drifted
+    assert ("watts above idle are withheld" in note.sentence) is drifted
 
 
 def test_what_a_total_is_off_by_in_all_windows_alike_is_no_room_for_drift() -> None:
@@ -218,8 +218,7 @@ def test_drift_over_several_windows_names_the_lowest_and_the_highest() -> None:
 def test_power_under_load_below_idle_beyond_the_bounds_is_told() -> None:
     below = with_idle(loaded(90.0, 91.0), around(100.0, 101.0))
     assert codes(below) == {
-        "power-below-idle": "90.5 W under load, 100.5 W idle: 10.0 W less, "
-        "and the readings are good to ± 2.8 W"
+        "power-below-idle": "90.5 W under load, 100.5 W idle: 10.0 W less, with an uncertainty of ± 2.8 W"
     }
     assert receiver(below).reasons["dynamic_w_per_bps"] == "below idle: −10.0 ± 2.8 W"
     assert codes(with_idle(loaded(99.0, 99.5), around(100.0, 101.0))) == {}
@@ -261,6 +260,6 @@ def test_idle_is_told_in_one_line_a_host() -> None:
     (line,) = idle_notes(result_of({"idle": hosts, "idle_end": after}))
     assert line.kind == "doubt"
     assert line.sentence == (
-        "h2, system: 100.0 W before the trials, 80.0 W after: 20.0 W less (20.0 %), so nothing is told above "
-        "idle; CPU: 40.0 W before the trials, 40.5 W after: 0.5 W more (1.2 %)"
+        "h2, system: 100.0 W before the trials, 80.0 W after: 20.0 W less (20.0 %), so watts above "
+        "idle are withheld; CPU: 40.0 W before the trials, 40.5 W after: 0.5 W more (1.2 %)"
     )

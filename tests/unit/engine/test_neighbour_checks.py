@@ -123,8 +123,8 @@ def test_what_is_told_of_small_packets_is_said_in_packets() -> None:
         if one.code == "neighbour-traffic"
     ]
     assert found == (
-        "about 20.0 kpps of other traffic: its data interface received 20.8 kpps in the window, the load's "
-        "packets make 863 packets/s"
+        "about 20.0 kpps of other traffic: its data interface received 20.8 kpps in the window, the load "
+        "accounts for 863 packets/s"
     )
 
 
@@ -155,7 +155,9 @@ def test_a_load_that_lost_most_hides_no_datagrams_of_others() -> None:
         if one.code == "neighbour-traffic"
     ]
     assert flag.where == "h2"
-    assert flag.evidence.startswith("about 50.0 kpps of other traffic: in the window the host got so many")
+    assert flag.evidence.startswith(
+        "about 50.0 kpps of other traffic: datagrams to UDP ports without a listener"
+    )
 
 
 def test_an_interface_that_shows_less_than_nine_tenths_of_the_payload_is_not_the_loads() -> None:
@@ -253,7 +255,7 @@ def test_more_goodput_than_the_interface_received_is_told(load_bps: float) -> No
     assert excess(20.0, load_bps) == [], "another interface, which carries something of its own"
     (said,) = excess(1.25, load_bps)
     assert said.startswith(f"the load counted {format_rate(load_bps)} of payload")
-    assert f"its data interface received {format_rate(load_bps / 1.25)} in all" in said
+    assert f"its data interface received only {format_rate(load_bps / 1.25)} in total" in said
 
 
 def under_way(*each_s: float) -> Change:
@@ -344,7 +346,7 @@ def test_goodput_that_was_not_sent_is_withheld_too() -> None:
     throughput_bps, reason = withheld(counters("h1", "nic.tx_bytes", -3e9 / 8 * WINDOW_S))
     assert throughput_bps is None
     assert reason.startswith("throughput withheld: h1: the load counted 9.37 Gbps of payload, ")
-    assert "its data interface sent 6.8" in reason
+    assert "its data interface sent only 6.8" in reason
 
 
 @pytest.mark.parametrize(("received_ratio", "is_withheld"), [(1500 / 1472, False), (0.985, True)])

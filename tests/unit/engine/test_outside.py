@@ -163,14 +163,14 @@ def test_a_cpuset_that_is_narrower_than_the_plan_is_named_with_its_group() -> No
     (flag,) = flags(narrowed)
     assert (flag.code, flag.where) == ("cpus-withheld", "h1: instance 0")
     assert flag.evidence == (
-        "placed on CPU 0,3; process 1000 may run on CPU 0 alone: the cpuset of its cgroup /load.slice is 0-1"
+        "placed on CPU 0,3; process 1000 may run only on CPU 0: the cpuset of its cgroup /load.slice is 0-1"
     )
 
 
 def test_an_affinity_that_is_narrower_is_no_fault_of_a_cpuset() -> None:
     (flag,) = flags(both(story(placed=((None, None),)), at_both("h2", thread(2000, (0, 1)))))
     assert flag.evidence == (
-        "unpinned on a host with CPU 0-3; process 2000 may run on CPU 0-1 alone: its affinity (taskset, "
+        "unpinned on a host with CPU 0-3; process 2000 may run only on CPU 0-1: its affinity (taskset, "
         "CPUAffinity=) is narrower"
     )
 
@@ -192,9 +192,9 @@ def test_a_process_that_is_on_other_cpus_altogether_was_moved() -> None:
     [
         ({"nice": 10, "scheduling": "normal"}, "at nice 10"),
         ({"nice": -5, "scheduling": "normal"}, "at nice -5"),
-        ({"nice": 0, "scheduling": "real-time"}, "in the class real-time"),
-        ({"nice": 19, "scheduling": "batch"}, "in the class batch at nice 19"),
-        ({"nice": 0, "scheduling": "idle"}, "in the class idle"),
+        ({"nice": 0, "scheduling": "real-time"}, "in scheduling class real-time"),
+        ({"nice": 19, "scheduling": "batch"}, "in scheduling class batch at nice 19"),
+        ({"nice": 0, "scheduling": "idle"}, "in scheduling class idle"),
     ],
 )
 def test_a_load_of_another_priority_is_a_note(fields: dict[str, Any], words: str) -> None:
@@ -215,7 +215,8 @@ def test_a_real_time_process_on_the_loads_cpu_is_named_as_such() -> None:
     (flag,) = outranked(real_time(0.05), real_time(0.02, name="clock", tid=64))
     assert flag.where == "h2"
     assert flag.evidence == (
-        "real-time control, real-time clock used 0.07 cores of app CPU 0, and real-time runs first"
+        "real-time control, real-time clock used 0.07 cores of app CPU 0; scheduling class "
+        "real-time runs before the load"
     )
 
 
@@ -244,10 +245,10 @@ def limit_flags(*resources: ResourceUse, pid: int = 1000) -> list[str]:
 
 def test_the_limit_that_is_nearest_is_told_from_nine_tenths_on() -> None:
     assert limit_flags(ResourceUse("open files", 922, 1024), ResourceUse("threads", 96000, 96365)) == [
-        "process 1000 has 96,000 of 96,365 threads (ulimit -u)"
+        "process 1000 uses 96,000 of 96,365 threads (ulimit -u)"
     ]
     assert limit_flags(ResourceUse("locked memory", 60000, 65536)) == [
-        "process 1000 has 60,000 of 65,536 bytes of locked memory (ulimit -l)"
+        "process 1000 uses 60,000 of 65,536 bytes of locked memory (ulimit -l)"
     ]
     assert limit_flags(ResourceUse("open files", 921, 1024)) == []
     assert limit_flags(ResourceUse("locked memory", 0, 0)) == []
@@ -257,7 +258,7 @@ def test_the_limit_that_is_nearest_is_told_from_nine_tenths_on() -> None:
 def test_memory_pressure_is_told_whatever_limits_the_case() -> None:
     assert flags(readback("h2", outside_limits=OutsideLimits(22.0, (), {"memory some": 1.0}))) == []
     (flag,) = flags(readback("h2", outside_limits=OutsideLimits(22.0, (), {"memory some": 2.2})))
-    assert flag.evidence == "tasks waited for memory 10.0 % of the time (/proc/pressure/memory)"
+    assert flag.evidence == "tasks waited for memory in 10.0 % of the time (/proc/pressure/memory)"
 
 
 def full_and(**shares: float) -> Change:

@@ -123,9 +123,9 @@ def test_how_much_the_cpu_must_work_above_idle_grows_with_the_cpus(
     readings = (reading(ratios, source="mpstat"), still)
     end = end_of(*readings, idle_w={("bmc", "psu1_out"): 80.0, ("bmc", "cpu"): 39.0})
     flags = power_checks.power(end, readings, WINDOW, idle_cores)
-    said = f"reads 80 W all through the window; it did so idle, too, with {idle_cores or 0:.2f} cores busy"
+    said = f"reads 80 W in the whole window; it read the same idle, with {idle_cores or 0:.2f} cores busy"
     assert [(flag.code, flag.where, flag.evidence) for flag in flags] == (
-        [("power-frozen", "h1: bmc psu1_out", f"{said} against 1.00 now")] if flagged else []
+        [("power-frozen", "h1: bmc psu1_out", f"{said} instead of 1.00")] if flagged else []
     )
 
 
@@ -237,14 +237,14 @@ def test_0_w_of_a_host_that_runs_is_no_reading(channel: Channel) -> None:
     """BMCs and meters that do not measure say 0: as a number it would be the most efficient host there is."""
     power = end_of(reading({channel: [0.0]})).power
     found = totals.power_of_cpus(power) if channel is CPU else totals.power_of_system(power)
-    assert found == Missing(f"bmc {channel.name}: 0 W of a host that runs is no reading")
+    assert found == Missing(f"bmc {channel.name}: 0 W while the host runs is not a valid reading")
 
 
 def test_a_total_that_may_be_twice_itself_or_nothing_is_no_figure() -> None:
     bound = OUT.step
     assert bound is not None
     found = totals.power_of_system(end_of(reading({OUT: [bound]})).power)
-    assert found == Missing("bmc: 4 W known only to ± 4 W are no figure")
+    assert found == Missing("bmc: 4 W with an uncertainty of ± 4 W: not usable")
     known = totals.power_of_system(end_of(reading({OUT: [2 * bound]})).power)
     assert isinstance(known, totals.Total)
     assert (known.power_w, known.uncertainty_w) == pytest.approx((8.0, 4.0))

@@ -56,14 +56,14 @@ def host(name: str, *power: PowerResult) -> EndResult:
 @pytest.mark.parametrize(
     ("scope", "power_w", "cpus", "said"),
     [
-        ("wall", 0.99, 4, "0.990 W, and a host of 4 CPUs takes at least 1 W"),
+        ("wall", 0.99, 4, "0.990 W, but a host with 4 CPUs draws at least 1 W"),
         ("wall", 1.0, 4, None),
-        ("psu-in:PSU1", 1.2, 64, "1.200 W, and a host of 64 CPUs takes at least 3.2 W"),
+        ("psu-in:PSU1", 1.2, 64, "1.200 W, but a host with 64 CPUs draws at least 3.2 W"),
         ("wall", 1.2, 0, None),
-        ("system", 5_401.0, 4, "5,401 W, and a host of 4 CPUs takes at most 5,400 W"),
+        ("system", 5_401.0, 4, "5,401 W, but a host with 4 CPUs draws at most 5,400 W"),
         ("system", 5_400.0, 4, None),
         ("system", 14_300.0, 224, None),
-        ("psu-out:PSU1", 190_000.0, 224, "190,000 W, and a host of 224 CPUs takes at most 27,400 W"),
+        ("psu-out:PSU1", 190_000.0, 224, "190,000 W, but a host with 224 CPUs draws at most 27,400 W"),
         ("package:0", 0.2, 64, None),
     ],
 )
@@ -86,7 +86,7 @@ def test_cpus_that_draw_more_than_their_host_are_told_with_the_host_that_would_f
     (flag,) = less_than_its_cpus(small, [large])
     assert flag.where == "h1: bmc PSU DC out"
     assert flag.evidence == (
-        "106.0 W of CPU package (RAPL) (rapl) against 100.0 W of PSU DC out (bmc); that of h2 would fit "
+        "106.0 W of CPU package (RAPL) (rapl), but 100.0 W of PSU DC out (bmc); the meter of h2 would fit "
         "(200.0 W of PSU DC out (bmc))"
     )
     (alone,) = less_than_its_cpus(small, [host("h2", watts("psu-out:PSU1", 105.9)), host("h3")])
@@ -110,7 +110,7 @@ def test_cpus_within_the_errors_of_their_hosts_meter_contradict_nothing(own: tup
 
 def test_a_supply_that_gives_more_than_it_takes() -> None:
     assert evidence(watts("psu-in:PSU1", 200), watts("psu-out:PSU1", 211)) == [
-        "h1: bmc PSU1: 211.0 W out of 200.0 W in"
+        "h1: bmc PSU1: output 211.0 W, input only 200.0 W"
     ]
     assert evidence(watts("psu-in:PSU1", 200), watts("psu-out:PSU1", 209)) == []
 
@@ -119,14 +119,14 @@ def test_outputs_that_are_far_less_than_the_machine_takes() -> None:
     """A controller that lists two supplies' outputs and fills in one of them shows half of the system."""
     half = watts("psu-out:PSU1", 140), watts("psu-out:PSU2", 0)
     (found,) = evidence(watts("system", 300), *half)
-    assert found == "h1: bmc PSU DC out: 140.0 W of PSU DC out (bmc) against 300.0 W of system (bmc)"
+    assert found == "h1: bmc PSU DC out: 140.0 W of PSU DC out (bmc), but 300.0 W of system (bmc)"
     assert evidence(watts("system", 300), watts("psu-out:PSU1", 140), watts("psu-out:PSU2", 130)) == []
     assert evidence(watts("wall", 300, "pdu"), *half)
 
 
 def test_parts_that_are_more_than_the_whole() -> None:
     (found,) = evidence(watts("wall", 200, "pdu"), watts("psu-in:PSU1", 150), watts("psu-in:PSU2", 150))
-    assert "300.0 W of PSU AC in (bmc) against 200.0 W of wall (pdu)" in found
+    assert "300.0 W of PSU AC in (bmc), but 200.0 W of wall (pdu)" in found
 
 
 @pytest.mark.parametrize("uncertainty_w", [None, 15.0])
@@ -139,22 +139,22 @@ def test_more_than_the_declared_supplies_can_give() -> None:
     """Mock data in the wild reads 937 W on a 400 W unit."""
     one = Supplies(count=1, rating_w=400.0, mode="shared")
     assert evidence(watts("psu-out:PSU1", 937), supply=one) == [
-        "h1: bmc psu-out_PSU1: 937.0 W out of what is rated 400 W",
+        "h1: bmc psu-out_PSU1: output 937.0 W, rated 400 W",
     ]
     assert evidence(watts("psu-out:PSU1", 400), supply=one) == []
     assert evidence(watts("psu-out:PSU1", 937)) == []
     both = watts("psu-out", 937)
     assert evidence(both, supply=Supplies(count=2, rating_w=400.0, mode="shared")) == [
-        "h1: bmc PSU DC out: 937.0 W out of what is rated 800 W"
+        "h1: bmc PSU DC out: output 937.0 W, rated 800 W"
     ]
     units = watts("psu-out:PSU1", 500), watts("psu-out:PSU2", 100)
     assert evidence(*units, supply=Supplies(count=2, rating_w=400.0, mode="shared")) == [
-        "h1: bmc psu-out_PSU1: 500.0 W out of what is rated 400 W"
+        "h1: bmc psu-out_PSU1: output 500.0 W, rated 400 W"
     ]
 
 
 def test_negative_power() -> None:
-    assert evidence(watts("wall", -3.0)) == ["h1: bmc wall: -3.0 W"]
+    assert evidence(watts("wall", -3.0)) == ["h1: bmc wall: -3.0 W: power is never negative"]
 
 
 def test_estimates_prove_nothing_and_missing_readings_are_no_number() -> None:

@@ -92,7 +92,7 @@ def test_one_supply_at_0_w_beside_one_that_carries_is_told(
     assert codes(found) == (["psu-idle"] if flagged else [])
     if flagged:
         assert found[0].where == "h1: bmc PSU2"
-        assert found[0].evidence == "reads 0 W (PSU DC out) while another carries 200.0 W"
+        assert found[0].evidence == "reads 0 W (PSU DC out) while another supply carries 200.0 W"
 
 
 @pytest.mark.parametrize(
@@ -170,8 +170,8 @@ def test_two_readings_of_the_whole_that_differ_are_told(
     assert codes(found) == (["power-two-readings"] if flagged else [])
     if flagged:
         assert found[0].evidence.startswith(
-            "Node Power is taken for the whole host: 230.0 W; Chassis Power says so of itself, too: "
-            f"{other.power_w:.1f} W"
+            "both claim to be the whole host: Node Power (230.0 W, used) and Chassis Power "
+            f"({other.power_w:.1f} W). "
         )
 
 
@@ -200,8 +200,8 @@ def test_a_second_source_at_the_wall_that_is_not_added_is_told(
     if flagged:
         assert found[0].where == "h1: pdu-a wall"
         assert found[0].evidence.startswith(
-            "121.0 W of pdu-a are taken for the whole host; pdu-b measures its wall, too: 118.0 W, which are "
-            "not added. Of two supplies on two outlets each is a part of it"
+            "two sources measure at the wall: pdu-a (121.0 W, used as the whole host) and pdu-b (118.0 W, "
+            "not added). If they are two outlets of two supplies, each is only a part"
         )
 
 
@@ -238,7 +238,7 @@ def test_watts_that_the_cpus_do_not_explain_are_told(
     found = list(checks.unexplained(end(*power, cores=cores), 0.02, [fans(16000.0)], WINDOW))
     assert codes(found) == (["power-unexplained"] if flagged else [])
     if flagged:
-        assert found[0].evidence.startswith("120.0 W above idle, of which ")
+        assert found[0].evidence.startswith("120.0 W above idle; ")
         assert found[0].evidence.endswith("fans at 16,000 rpm, at most 16,000")
 
 

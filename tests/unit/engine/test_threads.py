@@ -79,10 +79,10 @@ def test_cpu_use_is_that_between_the_reads() -> None:
 
 def test_cpu_use_that_is_not_known_is_a_reason() -> None:
     ended = seen((thread(2.0, 50.0), thread(1.0, 50.0, tid=8)), (thread(7.0, 60.0),))
-    assert "not there at both reads" in str(cores_between(ended, [7]))
+    assert "not present at both reads" in str(cores_between(ended, [7]))
     assert "CONFIG_SCHED_INFO" in str(cores_between(seen((thread(None),), (thread(None),)), [7]))
     assert "omit leaves no time" in str(cores_between(ReadBack(1.0, (thread(1.0),)), [7]))
-    assert "not there" in str(cores_between(seen((), (thread(1.0),)), [7]))
+    assert "not present" in str(cores_between(seen((), (thread(1.0),)), [7]))
 
 
 def moved(readback: ReadBack, cpus: str | None = "0", start_migrations: int | None = None) -> list[str]:
@@ -104,7 +104,7 @@ def test_a_process_that_was_put_back_is_seen_without_a_read_before_the_window() 
     once = ReadBack(110.0, (thread(2.0, migrations=3),))
     (flag,) = placement.processes("h1", once, [PlacedProcess(0, "0", 7, 1)])
     assert (flag.code, flag.where) == ("process-migrated", "h1: instance 0")
-    assert "since it was put there the kernel moved process 7 2 times" in flag.evidence
+    assert "since its placement the kernel moved process 7 2 times" in flag.evidence
     assert moved(once, start_migrations=3) == [], "all of them put it there"
     worker = replace(once, threads=(thread(2.0, migrations=1), thread(2.0, tid=8, migrations=2)))
     assert moved(worker, start_migrations=1) == ["process-migrated"], "a thread begins with none"
@@ -120,7 +120,7 @@ def test_a_check_of_migrations_that_could_not_be_made_is_told() -> None:
     once = ReadBack(110.0, (thread(2.0, migrations=2),))
     (flag,) = placement.processes("h1", once, [PlacedProcess(0, "0", 7)])
     assert (flag.code, flag.where) == ("placement-not-verified", "h1: instance 0")
-    assert "moved process 7 2 times since it began" in flag.evidence
+    assert "moved process 7 2 times since its start" in flag.evidence
     assert "window.omit" in flag.advice
     uncounted = ReadBack(110.0, (replace(thread(2.0), migrations=None),))
     (flag,) = placement.processes("h1", uncounted, [PlacedProcess(0, "0", 7, 1), PlacedProcess(1, "0", 7, 1)])
@@ -133,7 +133,7 @@ def test_a_process_elsewhere_before_the_window_is_told() -> None:
     early = replace(thread(1.0), cpu=3, allowed=(3,))
     (flag,) = placement.processes("h1", seen((early,), (thread(2.0),)), [PlacedProcess(0, "0", 7)])
     assert flag.code == "process-moved"
-    assert "before the window may run on 3" in flag.evidence
+    assert "before the window may run on CPU 3" in flag.evidence
 
 
 def test_what_is_stored_is_read_again() -> None:

@@ -291,7 +291,7 @@ def test_a_limiting_quota_makes_throughput_doubtful_and_says_how_much() -> None:
     (flag,) = told(readback("h1", outside_limits=limits)).trial().flags
     assert (flag.code, flag.where) == ("cpu-quota-throttled", "h1")
     assert flag.evidence == (
-        "cgroup /load, which the load is in, was throttled 19.8 s of 22.0 s, in 100.0 % of its periods: "
+        "cgroup /load of the load was throttled 19.8 s of 22.0 s, in 100.0 % of its periods: "
         "a quota of 0.1 CPUs"
     )
 

@@ -89,7 +89,7 @@ def test_late_datagrams_are_taken_off_the_loss_and_leave_no_less_than_none() -> 
 def test_a_gap_in_the_intervals_is_refused_and_never_counted_as_zero() -> None:
     whole = load([8e6] * 6)
     gappy = LoadEnd(True, "3.12", whole.intervals[:2] + whole.intervals[3:], 6.0, None)
-    with pytest.raises(ParseError, match=r"cover 3\.00 s of the window's 4\.00 s"):
+    with pytest.raises(ParseError, match=r"cover 3\.00 s of the window of 4\.00 s"):
         count_in_window(place_load(gappy, 100.0, 106.0), Window(101.0, 105.0))
 
 
@@ -198,7 +198,7 @@ def test_readings_that_reach_beyond_the_load_are_told_with_their_share_and_what_
     assert flag.code == "window-edges-contaminated"
     # a quarter of a second of the window has the mean of a second of which a quarter came before the load
     assert "up to 0.6 % too low" in flag.evidence
-    assert flag.advice == "window: omit 1.0 or more, tail 1.3 or more"
+    assert flag.advice == "set window.omit to at least 1.0 s, window.tail to at least 1.3 s"
     assert "at the window's edge begins before the load" in flag.evidence
     (late,) = edges("h1", readings(*(99.9 + second for second in range(14))), own, Window(99.0, 110.7))
     assert "at the window's edge ends after the load" in late.evidence

@@ -196,7 +196,7 @@ def test_enormous_ranges_are_refused_at_once(pattern: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[lab:hosts2]\n", r":1:1: \[lab:hosts2\] is no section"),
+        ("[lab:hosts2]\n", r":1:1: \[lab:hosts2\] is not a section"),
         ("[lab\n", r":1:1: '\[lab' is not a section"),
         ("dut eth0\n", r":1:5: 'eth0' is not a variable; write name=value"),
         ("[lab:vars]\nlinewatt_data\n", r":2:1: 'linewatt_data' is not a variable"),

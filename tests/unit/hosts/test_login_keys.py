@@ -16,7 +16,7 @@ from linewatt.hosts.ssh.login import log_in
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [(None, "No such file or directory"), ("x", "is no private key that can be read here")],
+    [(None, "No such file or directory"), ("x", "is not a private key that linewatt can read")],
 )
 def test_a_key_file_that_is_gone_or_none_is_a_problem_of_the_host(
     tmp_path: Path, text: str | None, problem: str

@@ -36,8 +36,8 @@ class _Pair:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("NaN", "NaN, which is no number"),
-        ("[1, -Infinity]", "-Infinity, which is no number"),
+        ("NaN", "NaN, which is not a number"),
+        ("[1, -Infinity]", "-Infinity, which is not a number"),
         ("1e999", "'1e999' is too large"),
         ("[1e308]", "'1e308' is too large"),
         ("9" * 39, "too large"),

@@ -351,7 +351,7 @@ def idle_result(after_w: float | None, provenance: Provenance = "measured") -> R
     [
         (180.0, "180.0 W before the trials, 180.0 W after: the same", False),
         (184.5, "184.5 W after: 4.5 W more (2.5 %)", False),
-        (162.0, "162.0 W after: 18.0 W less (10.0 %), so nothing is told above idle", True),
+        (162.0, "162.0 W after: 18.0 W less (10.0 %), so watts above idle are withheld", True),
         (None, "PSU DC out: 180.0 W before the trials", False),
     ],
 )

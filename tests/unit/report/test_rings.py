@@ -142,10 +142,10 @@ def test_what_a_host_used_is_for_all_that_it_sent_and_received() -> None:
         assert energy
         assert energy.mean == pytest.approx(power.system_w.mean / both_bps, rel=1e-3)
         assert (row.cpu_cores("receiver"), row.receiver_power) == (None, None)
-        why = f"{row.case.receiver} sends, too: what it used for both stands at the pair in which it does"
+        why = f"{row.case.receiver} also sends: its CPU use for both is shown at the pair in which it sends"
         assert row.reasons["receiver_cpu_cores"] == row.reasons["receiver_power"] == why
     whole = rows[WAYS[0]]
-    why = "several hosts: what each used stands at the pair in which it sends"
+    why = "several hosts: the CPU use of each is shown at the pair in which it sends"
     assert whole.reasons["sender_cpu_cores"] == whole.reasons["receiver_power"] == why
     runs = runs_by_case(trials(ring(rates)))
     assert [case.way for case in runs] == WAYS
@@ -260,7 +260,7 @@ def test_what_a_packet_costs_is_not_told_of_hosts_that_send_and_receive() -> Non
         one, case=case, instances=tuple(replace(each, packets=9, lost_packets=0) for each in one.instances)
     )
     (first, *_) = [each for each in end_energies([udp]) if each.host == "a"]
-    reason = "what it sent and received at once has one figure of watts"
+    reason = "it sent and received at the same time, and its watts cannot be split"
     assert all(reason in str(figure.reason) for figure in first.fit.figures.values())
 
 

@@ -563,7 +563,7 @@ def test_text_of_a_host_is_no_formula_in_csv_and_no_escape_at_a_terminal(run: Ru
         ("SELECT nothing FROM results", 'sql: Referenced column "nothing" not found'),
         ("SELEC 1", 'sql: syntax error at or near "SELEC"'),
         ("SELECT * FROM nothing", "sql: there is no view nothing; there are results, "),
-        ("SELECT '\udc80'", "sql: the query is no UTF-8"),
+        ("SELECT '\udc80'", "sql: the query is not valid UTF-8"),
     ],
 )
 def test_a_wrong_query_is_told_in_a_line(query: str, said: str, run: Run) -> None:

@@ -109,10 +109,10 @@ def test_settings_that_cannot_be_are_refused(settings: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ('{"channel": "wall", "value": Infinity}', "holds Infinity, which is no number"),
+        ('{"channel": "wall", "value": Infinity}', "holds Infinity, which is not a number"),
         ('{"channel": "wall", "value": 1e999}', "'1e999' is too large"),
-        ('{"channel": "wall", "value": true}', "no finite number"),
-        ('{"channel": "wall", "value": [1]}', "no finite number"),
+        ('{"channel": "wall", "value": true}', "not a finite number"),
+        ('{"channel": "wall", "value": [1]}', "not a finite number"),
         ('{"channel": "wall"}', "neither channel and value, nor values"),
         ('{"value": 3}', "neither channel and value, nor values"),
         ('{"values": {}}', "neither channel and value, nor values"),

@@ -171,7 +171,7 @@ def test_what_is_no_temperature_is_none_with_its_reason(tmp_path: Path, text: st
     put_chip(tmp_path, 0, "k10temp", ("", text))
     record = one_record(tmp_path)
     assert SENSOR.parse(record) == {"k10temp": None}
-    assert SENSOR.reasons(record)["k10temp"] == f"the kernel says {text!r}, which is no temperature"
+    assert SENSOR.reasons(record)["k10temp"] == f"the kernel says {text!r}, which is not a temperature"
 
 
 def test_a_record_from_before_temperatures_were_read_says_so() -> None:

@@ -385,13 +385,13 @@ def test_a_sensor_that_hangs_is_ended_and_started_again_and_told_once(
         assert (host.started, host.stopped, str(feed.failure)) == (2, 1, "None")
         clock_s[0] = 115.0
         assert not await restarts.look(), "not at once again"
-        assert feed.failure == "has said nothing for 6 s"
+        assert feed.failure == "has been silent for 6 s"
         clock_s[0] = 119.2
         assert await restarts.look()
         await feed.stop()
 
     asyncio.run(scene())
-    assert told == ["h1: numbers has said nothing for 5 s; starting it again"]
+    assert told == ["h1: numbers has been silent for 5 s; starting it again"]
 
 
 def test_a_slow_sensor_and_a_source_of_power_have_more_time_to_speak(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -409,7 +409,7 @@ def test_a_slow_sensor_and_a_source_of_power_have_more_time_to_speak(monkeypatch
             assert feed.failure is None
             clock_s[0] += 0.1
             feed.notice_silence()
-            assert feed.failure == f"has said nothing for {limit_s:.0f} s"
+            assert feed.failure == f"has been silent for {limit_s:.0f} s"
             feed.notice_silence()
             await feed.stop()
 
@@ -431,7 +431,7 @@ def test_a_sensor_of_a_slow_host_has_as_much_more_time_as_its_host_answers_late(
         assert feed.failure is None
         clock_s[0] = 107.1
         feed.notice_silence()
-        assert feed.failure == "has said nothing for 7 s"
+        assert feed.failure == "has been silent for 7 s"
         await feed.stop()
 
     asyncio.run(scene())

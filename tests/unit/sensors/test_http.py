@@ -154,7 +154,7 @@ def test_tasmota_that_wants_a_password_is_an_error_with_its_own_words() -> None:
         (b"", "is empty"),
         (b"[" * 100_000, "nests values too deeply"),
         (b'{"apower": 1e999}', "'1e999' is too large for a number"),
-        (b'{"apower": NaN}', "holds NaN, which is no number"),
+        (b'{"apower": NaN}', "holds NaN, which is not a number"),
     ],
 )
 def test_an_answer_that_is_no_json_is_none_with_a_reason_and_the_next_one_counts(

@@ -169,7 +169,7 @@ def test_a_reading_that_is_none_says_why(flags: int, reason: str) -> None:
 
 def test_a_byte_of_255_is_no_reading() -> None:
     """BMCs answer it for a supply that is not there, and say that they scan it."""
-    reason = "the BMC says FFh: no reading, or more than it can show (1020 W)"
+    reason = "the BMC returned FFh: no reading, or more than it can show (1020 W)"
     assert sdr.reading(PSU, bytes([255, 0xC0])) == Missing(reason)
     assert sdr.reading(PSU, bytes([254, 0xC0])) == 1016
 

@@ -375,10 +375,10 @@ def test_what_is_no_bundle_is_said_to_be_none(data: bytes, run: Run, tmp_path: P
 def test_an_archive_of_somebody_else_is_said_to_be_none(run: Run, tmp_path: Path) -> None:
     plain = layout.header("results/x", 1) + b"x" + layout.padding(1) + layout.END
     (tmp_path / "x").write_bytes(zstandard.ZstdCompressor().compress(plain))
-    assert "no bundle of linewatt: it begins with 'results/x'" in taken(run, tmp_path / "x")[1]
+    assert "not a linewatt bundle: it begins with 'results/x'" in taken(run, tmp_path / "x")[1]
     assert taken(run, tmp_path / "none.tar.zst")[0] == 2
     os.mkfifo(tmp_path / "pipe.tar.zst")
-    assert "is no regular file" in taken(run, tmp_path / "pipe.tar.zst")[1]
+    assert "is not a regular file" in taken(run, tmp_path / "pipe.tar.zst")[1]
 
 
 def test_an_id_that_is_there_is_the_same_or_refused(bundle: Path, result: Path, run: Run) -> None:

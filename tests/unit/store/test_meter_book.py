@@ -175,7 +175,7 @@ def test_what_a_late_meter_says_of_a_short_window_is_withheld_with_its_delay(tmp
     assert trial.receiver.power[0].power_w is None
     (late,) = (flag for flag in meter_flags(read.read_meters(tmp_path), [], []) if flag.code == "meter-late")
     assert late.where == "h1: bmc out"
-    assert late.evidence == "shows a load only 20 s after it began, as 2 loads say"
+    assert late.evidence == "shows a load 20 s after the load began (seen at 2 loads)"
 
 
 @pytest.mark.parametrize("averaging_s", [0.0, 3.0, 10.0])
@@ -207,7 +207,7 @@ def test_a_meter_that_shows_peaks_is_not_called_an_averaging_one(
         assert known.averaging_s == 0.0
         (flag,) = meter_flags([known], [], [])
         assert flag.code == "meter-shows-peaks"
-        assert "stays up for" in flag.evidence
+        assert "stays high for" in flag.evidence
 
 
 @pytest.mark.parametrize(
@@ -486,7 +486,9 @@ def test_one_value_over_trials_of_different_loads_is_a_meter_that_hangs(
 ) -> None:
     flags = [one for one in meter_flags([], [], trials) if one.code == "meter-hangs"]
     assert [one.evidence for one in flags] == (
-        ["reads 210 W all through trial 1 to trial 3, with 1.00 to 3.00 cores busy"] if hangs else []
+        ["reads 210 W from trial 1 to trial 3 without a change, while 1.00 to 3.00 cores were busy"]
+        if hangs
+        else []
     )
 
 
@@ -497,7 +499,7 @@ def test_a_meter_that_hung_under_load_and_stays_so_idle_is_seen() -> None:
     idle = Idle(after=True, window=Times(start_s=900.0, end_s=930.0), hosts={end.host: values})
     flags = list(meter_flags([], [idle], [still(1, 1.5), still(2, 1.5)]))
     assert [one.code for one in flags] == ["meter-hangs"]
-    assert "trial 1 to idle, with 0.00 to 1.50 cores" in flags[0].evidence
+    assert "trial 1 to idle without a change, while 0.00 to 1.50 cores" in flags[0].evidence
 
 
 def still_idle(cores: float, power_w: float = 210.0, seconds: float = 30.0, **fields: Any) -> Idle:
@@ -544,7 +546,9 @@ def test_one_value_under_load_and_idle_is_a_meter_that_hangs(
     known = [learned(dynamics) for dynamics in meters]
     flags = [flag for flag in meter_flags(known, [idle], trials) if flag.code == "meter-hangs"]
     assert bool(flags) == hangs
-    assert all("reads 210 W all through trial 1 to idle, with 0.02 to" in flag.evidence for flag in flags)
+    assert all(
+        "reads 210 W from trial 1 to idle without a change, while 0.02 to" in flag.evidence for flag in flags
+    )
 
 
 def test_a_trial_without_power_is_no_move_of_a_meter() -> None:

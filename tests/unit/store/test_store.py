@@ -214,7 +214,7 @@ def test_a_pack_that_grows_beyond_what_is_read_is_named(
 
 def test_a_pack_that_is_no_file_is_named(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "raw.tar.gz")
-    with pytest.raises(StoreError, match="is no regular file"):
+    with pytest.raises(StoreError, match="is not a regular file"):
         raw.raw_texts(tmp_path / "raw")
 
 

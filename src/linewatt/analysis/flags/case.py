@@ -65,23 +65,24 @@ def case_flags(
             "modes-unresolved",
             where,
             f"throughput of {len(unclear.values)} runs: {format_rates(unclear.values)}, "
-            f"{format_percent(unclear.range_ratio, 0)} of the mean apart{_why(unclear)}: they may be of two "
-            f"modes, which fewer than {FEWEST_RUNS} runs do not tell apart",
-            f"run it {FEWEST_RUNS} times or more (trials: {FEWEST_RUNS}); streams may share a receive queue "
-            "in some runs (steer: true, streams: 8), or processes and interrupts may move (placement)",
+            f"range {format_percent(unclear.range_ratio, 0)} of the mean{_why(unclear)}; "
+            f"with fewer than {FEWEST_RUNS} runs linewatt cannot tell whether there are two modes",
+            f"repeat the case {FEWEST_RUNS} times or more (trials: {FEWEST_RUNS}); streams may share a "
+            "receive queue in some runs (steer: true, streams: 8), or processes and interrupts may move "
+            "(placement)",
         )
     if two_modes is not None:
         yield case_flag(
             "two-modes",
             where,
             (
-                f"throughput has two modes, by {two_modes.by}: {_mode(two_modes.high)}, and "
+                f"throughput has two modes ({two_modes.by}): {_mode(two_modes.high)} and "
                 f"{_mode(two_modes.low)} ({100 * two_modes.apart_ratio:.0f} % less)",
-                "the mean is of neither",
+                "the mean describes neither mode",
             ),
-            "some trials' streams may share a receive queue (RSS hashes addresses and ports): give each a "
-            "queue with steer: true, spread them over more streams (streams: 8), or pin processes and "
-            "interrupts (placement); look at each mode apart",
+            "streams may share a receive queue in some trials (RSS hashes addresses and ports): give each "
+            "instance a queue (steer: true), use more streams (streams: 8), or pin processes and interrupts "
+            "(placement); analyze each mode separately",
         )
     yield from _first(where, trials)
     timed = [(trial.started_s, trial.throughput_bps) for trial in trials if trial.throughput_bps is not None]
@@ -93,9 +94,9 @@ def case_flags(
         yield Flag(
             "drifts-over-trials",
             where,
-            f"throughput {went} over its {len(values)} runs from {format_rate(trend.first)} to "
+            f"throughput {went} over {len(values)} runs from {format_rate(trend.first)} to "
             f"{format_rate(trend.last)} ({change}) in {format_seconds(max(times_s) - min(times_s))}",
-            "look at temperature, frequency and what else ran; let hosts warm up, and compare interleaved "
+            "check temperature, frequency and other processes; let hosts warm up, and compare interleaved "
             "cases only (order: interleaved)",
         )
     yield from _congestion(where, trials)
@@ -111,13 +112,11 @@ def _congestion(where: str, trials: Sequence[Trial]) -> Iterator[Flag]:
         ):
             used.setdefault(name, []).append(trial.number)
     if len(used) > 1:
-        usage_words = ", ".join(
-            f"{name} in {len(trial_numbers)} of them" for name, trial_numbers in used.items()
-        )
+        usage_words = ", ".join(f"{name} in {len(trial_numbers)}" for name, trial_numbers in used.items())
         yield Flag(
             "congestion-differs",
             where,
-            f"{len(trials)} runs: {usage_words}",
+            f"congestion control in {len(trials)} runs: {usage_words}",
             "set it (settings: sysctl: net.ipv4.tcp_congestion_control) and measure again",
         )
 
@@ -132,16 +131,16 @@ def _first(where: str, trials: Sequence[Trial]) -> Iterator[Flag]:
             mean = fmean(values[1:])
             change = format_change(values[0] / mean - 1)
             differences.append(
-                f"{name} {text(values[0])} where the {len(values) - 1} others have {text(mean)} ({change})"
+                f"{name} {text(values[0])}, mean of the {len(values) - 1} later runs {text(mean)} ({change})"
             )
     if differences:
         first, *others = differences
         yield case_flag(
             "first-trial-differs",
             where,
-            (f"the first run (trial {ordered[0].number}) has {first}", *others),
-            "compare its raw readings with the next; let hosts warm up (longer window.omit, a first case to "
-            "throw away)",
+            (f"first run (trial {ordered[0].number}): {first}", *others),
+            "compare its raw readings with those of the next run; let hosts warm up (longer window.omit, or "
+            "a first case that you discard)",
         )
 
 
@@ -162,7 +161,7 @@ def _why(unclear: Unresolved) -> str:
     ]
     if unclear.error is None:
         return levels
-    return f"{levels}, where a run by itself is known to ± {format_rate(unclear.error)}"
+    return f"{levels}, standard error of one run ± {format_rate(unclear.error)}"
 
 
 def _mode(mode: Estimate) -> str:
@@ -204,7 +203,7 @@ def _above_the_others(ends: Sequence[tuple[int, EndResult | None]]) -> Iterator[
                     f"with {end.cpu_cores:.2f} cores in use (median {median(cores):.2f})",
                     *explanations,
                 ),
-                "look at fan speed, GPUs and other cards, and at what else ran in that trial",
+                "check fan speed, GPUs and other cards, and other processes in that trial",
             )
 
 
@@ -220,16 +219,16 @@ def _flags(end: EndPower) -> Iterator[Flag]:
         yield case_flag(
             "idle-drifted",
             end.host,
-            (end.idle_drift, "nothing is told above idle"),
-            "let the host warm up and settle, lengthen idle.seconds, find out what else changed (fans, "
-            "a job, a power setting), and measure again",
+            (end.idle_drift, "watts above idle are withheld"),
+            "let the host warm up and settle, lengthen idle.seconds, find what changed (fans, a job, a power "
+            "setting), and measure again",
         )
     if end.idle_doubt is not None:
         yield Flag(
             "idle-not-settled",
             end.host,
             f"when an idle window began, {end.idle_doubt}",
-            "find what runs there (top, systemd timers) and stop it, or lengthen idle.seconds",
+            "find what else runs there (top, systemd timers) and stop it, or lengthen idle.seconds",
         )
     above, bound = end.dynamic_w, end.dynamic_uncertainty_w
     if above is not None and bound is not None and end.idle_w is not None and above.mean + bound.mean < 0:
@@ -237,9 +236,9 @@ def _flags(end: EndPower) -> Iterator[Flag]:
             "power-below-idle",
             end.host,
             f"{end.idle_w.mean + above.mean:.1f} W under load, {end.idle_w.mean:.1f} W idle: "
-            f"{-above.mean:.1f} W less, and the readings are good to ± {bound.mean:.1f} W",
-            "compare the raw readings of idle and load: a meter that stands still, a power cap, fans, or "
-            "a job that ran only while idle",
+            f"{-above.mean:.1f} W less, with an uncertainty of ± {bound.mean:.1f} W",
+            "compare the raw readings of idle and load; possible causes: a frozen meter, a power cap, fans, "
+            "or a job that ran only while idle",
         )
 
 
@@ -265,11 +264,11 @@ def _asked(case: Case, limit: Limit, where: str) -> Iterator[Flag]:
         "rate-not-reached",
         where,
         (
-            f"{format_rate(paced_candidate.used)} of the {format_rate(paced_candidate.capacity)} asked "
-            f"for arrived ({format_percent(paced_candidate.share)})",
+            f"{format_rate(paced_candidate.used)} arrived of the requested "
+            f"{format_rate(paced_candidate.capacity)} ({format_percent(paced_candidate.share)})",
             f"limited by {limit.what}" if limit.found else "no limit found",
         ),
-        "ask for less, or take the rate away: these are figures of a lower rate",
+        "these figures belong to the lower rate: lower the rate, or leave it out",
     )
 
 
@@ -293,9 +292,9 @@ def exceeded_flags(asked_and_moved: Sequence[tuple[float, float]], where: str) -
     yield Flag(
         "rate-exceeded",
         where,
-        f"{format_rate(moved_bps)} where {format_rate(target_bps)} were asked for "
+        f"{format_rate(moved_bps)} with a requested {format_rate(target_bps)} "
         f"({format_percent(moved_bps / target_bps)})",
-        "see how the load paces, and whether the rate is of a stream or of a process; ask for what is meant",
+        "check how the load paces, and whether its rate is per stream or per process; then correct the rate",
     )
 
 
@@ -309,9 +308,9 @@ def _impossible(trials: Sequence[Trial], limit: Limit, where: str) -> Iterator[F
     yield Flag(
         "above-line-rate",
         where,
-        f"{format_percent(max(above))} of the {format_rate(line.capacity)} of payload that the line "
-        f"{of}carries, above it in {len(above)} of {len(trials)} trials",
-        "look at which interface the data takes (ip route get), and at its speed and shaper",
+        f"up to {format_percent(max(above))} of the payload rate that the line {of}can carry "
+        f"({format_rate(line.capacity)}), above it in {len(above)} of {len(trials)} trials",
+        "check which interface the data takes (ip route get), its speed and its shaper",
     )
 
 
@@ -334,7 +333,7 @@ def _test_bed(case: Case, limit: Limit) -> Iterator[Flag]:
         case.sender,
         (
             *said_of(limit.named, f"{case.sender} is the limit, not {case.receiver}"),
-            f"the receiver's busiest: {limit_text.short_limit(receiving[0])}",
+            f"busiest at the receiver: {limit_text.short_limit(receiving[0])}",
         ),
         "the receiver could take more: send from more instances or a faster host",
     )

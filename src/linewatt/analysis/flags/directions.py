@@ -32,12 +32,12 @@ def direction_flags(summaries: Sequence[CaseSummary]) -> Iterator[tuple[Case, Fl
                 "directions-differ",
                 slower.case.way,
                 (
-                    f"{format_rate(slow_bps)}, where {faster.case.way} has {format_rate(fast_bps)}, "
+                    f"{format_rate(slow_bps)}; {faster.case.way} has {format_rate(fast_bps)}, "
                     f"{fast_bps / slow_bps:.1f} times as much",
                     _limits(slower, faster),
                 ),
-                "look at what limits each direction in its own row, at shapers and policers on the way "
-                "(tc -s qdisc, tc filter), and at the route each way (ip route get)",
+                "check the limit in the row of each direction, shapers and policers on the path (tc -s "
+                "qdisc, tc filter), and the route in each direction (ip route get)",
             ),
         )
 
@@ -55,11 +55,11 @@ def _opposite(case: Case, summary_by_case: Mapping[Case, CaseSummary]) -> CaseSu
 
 
 def _limits(slower: CaseSummary, faster: CaseSummary) -> str:
-    """``h2 → h1 is limited by the shaper of the line, of h1 → h2 no limit is found``."""
+    """``h2 → h1 is limited by the shaper of the line, no limit found for h1 → h2``."""
     texts = [
         f"{summary.case.way} is limited by {summary.limit.what}"
         if summary.limit.found
-        else f"no limit is found of {summary.case.way}"
+        else f"no limit found for {summary.case.way}"
         for summary in (slower, faster)
     ]
     return ", ".join(texts)

@@ -37,9 +37,9 @@ def test_bed_of_pair(case: Case, limit: Limit, of_group: Limit) -> Iterator[Flag
         peer,
         (
             *said_of(limit.named, f"{peer} is the limit of its pair, not {dut}"),
-            f"of {dut} the busiest: {limit_text.short_limit(cpus[0])}",
+            f"busiest at {dut}: {limit_text.short_limit(cpus[0])}",
         ),
-        f"{dut} could do more: use more or faster hosts beside it, or more instances",
+        f"{dut} could do more: use more or faster hosts on the other side, or more instances",
     )
 
 
@@ -70,12 +70,11 @@ def slower_pairs(trials: Sequence[Trial]) -> Iterator[Flag]:
             bps < (1 - SLOWER_PAIR_RATIO) * usual_bps
             for bps, usual_bps in zip(pair_rates, usual, strict=True)
         ):
-            others_have = "the other has" if len(others) == 1 else "the others have"
+            others_have = "the other pair has" if len(others) == 1 else "the other pairs have"
             change = format_change(fmean(pair_rates) / fmean(usual) - 1)
             yield Flag(
                 "slower-pair",
                 pair.way,
-                f"{format_rate(fmean(pair_rates))} where {others_have} {format_rate(fmean(usual))} "
-                f"({change})",
-                f"look at what limits {pair.way} in its own row, at its line, and at what else runs there",
+                f"{format_rate(fmean(pair_rates))}; {others_have} {format_rate(fmean(usual))} ({change})",
+                f"check the limit in the row of {pair.way}, its line, and other processes on its hosts",
             )

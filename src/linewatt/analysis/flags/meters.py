@@ -40,32 +40,34 @@ def _slow(meter: Meter) -> Iterator[Flag]:
             "meter-refreshes-slowly",
             where,
             f"a new value every {refresh_s:.3g} s, read every {read_every_s:.3g} s",
-            "let windows be many of its refreshes long; take no single reading for the power of its moment",
+            "make windows many refreshes long; a single reading may be older than it looks",
         )
     if averaging_s is not None and averaging_s >= LONG_AVERAGING_S:
         needs = (
-            "" if meter.settle_s is None else f"; after a load begins it needs up to {meter.settle_s:.3g} s"
+            ""
+            if meter.settle_s is None
+            else f"; after a load begins it needs up to {meter.settle_s:.3g} s to settle"
         )
         yield Flag(
             "meter-averages",
             where,
             f"averages over {averaging_s:.3g} s{needs}",
-            "let omit be as long, or windows much longer",
+            "make window.omit at least as long, or windows much longer",
         )
 
     if meter.peak_s is not None:
         yield Flag(
             "meter-shows-peaks",
             where,
-            f"rises when a load begins, and stays up for {meter.peak_s:.3g} s after its end",
-            "take its watts for an upper limit; set the meter to averages, or use another meter",
+            f"rises when a load begins, and stays high for {meter.peak_s:.3g} s after the load ends",
+            "its watts are an upper limit; set the meter to averages, or use another meter",
         )
     if meter.late_loads and meter.dynamics.is_late:
         yield Flag(
             "meter-late",
             where,
-            f"shows a load only {meter.delay_s:.3g} s after it began, as {meter.late_loads} loads say",
-            "let omit be longer than that, or windows much longer",
+            f"shows a load {meter.delay_s:.3g} s after the load began (seen at {meter.late_loads} loads)",
+            "make window.omit longer than this delay, or windows much longer",
         )
 
 
@@ -100,9 +102,9 @@ def _hung(meters: Sequence[Meter], trials: Sequence[Trial], idle: Iterable[Idle]
                 yield Flag(
                     "meter-hangs",
                     where,
-                    f"reads {run[0].power_w:g} W all through {run[0].what} to {run[-1].what}, with "
-                    f"{min(cores):.2f} to {max(cores):.2f} cores busy",
-                    "do not use figures of it; restart the BMC or meter, and see whether it follows a load",
+                    f"reads {run[0].power_w:g} W from {run[0].what} to {run[-1].what} without a change, "
+                    f"while {min(cores):.2f} to {max(cores):.2f} cores were busy",
+                    "do not use its figures; restart the BMC or meter, and check that it follows a load",
                 )
 
 

@@ -26,7 +26,7 @@ def retransmit_flags(case: Case, trials: Sequence[Trial]) -> Iterator[Flag]:
     yield Flag(
         "tcp-retransmits",
         case.way,
-        f"{again.segments:,.0f} segments a trial were sent again ({format_percent(again.ratio)}), in "
+        f"{again.segments:,.0f} segments per trial were retransmitted ({format_percent(again.ratio)}) in "
         f"{len(above)} of {len(counted)} trials: {_place(case, again)}",
         "find the queue or link that drops (tc -s qdisc, ethtool -S, the switch's ports), and measure again",
     )
@@ -35,8 +35,8 @@ def retransmit_flags(case: Case, trials: Sequence[Trial]) -> Iterator[Flag]:
 def _place(case: Case, again: SentAgain) -> str:
     """Where they were lost, as far as counters tell; reordered packets are sent again, but not lost."""
     if again.end is not None:
-        dropped = f"{again.dropped(again.end):,.0f} packets a trial"
+        dropped = f"{again.dropped(again.end):,.0f} packets per trial"
         return f"{case.host(again.end)} dropped {dropped}, most of them {again.place(again.end)}"
     if again.uncounted:
-        return "where they were lost is not known, for the counters of a host are missing"
-    return f"{case.sender} and {case.receiver} counted no such drops, so look at the path between them"
+        return "the counters of a host are missing, so the place of the loss is not known"
+    return f"{case.sender} and {case.receiver} counted no such drops: check the path between them"

@@ -56,15 +56,15 @@ def why_no_end(trial: Trial, role: Role) -> Missing:
     if not case.told_elsewhere(role):
         return NotRecorded(f"the {role} was not recorded")
     if case.is_ring:
-        return Missing("several hosts: what each used stands at the pair in which it sends")
+        return Missing("several hosts: the CPU use of each is shown at the pair in which it sends")
     if case.flow_of is None:
-        return Missing(f"several hosts: what each {role} used stands at its own pair")
+        return Missing(f"several hosts: the CPU use of each {role} is shown at its pair")
     if case.shape == "ring":
         return Missing(
-            f"{case.host(role)} sends, too: what it used for both stands at the pair in which it does"
+            f"{case.host(role)} also sends: its CPU use for both is shown at the pair in which it sends"
         )
     return Missing(
-        f"{case.host(role)} is in {case.flow_of} pairs at once: what it used is of all of them together"
+        f"{case.host(role)} is in {case.flow_of} pairs at once: its CPU use covers all of them together"
     )
 
 

@@ -56,7 +56,7 @@ def target_deviation(trial: Trial) -> Value:
 
 def line_rate_ratio(trial: Trial) -> Value:
     if is_request_response(trial.case.test):
-        return Missing("one message at a time is under way, which no line limits")
+        return Missing("only one message at a time is in flight, so the line is no limit")
     if trial.line_goodput_bps is None:
         return _NO_LINE_RATE
     if trial.throughput_bps is None:

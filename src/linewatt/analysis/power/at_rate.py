@@ -155,7 +155,7 @@ def _between(low: Point, high: Point, blank: WattsAt) -> WattsAt:
         return replace(blank, reason=lacks)
     if low.bps == 0:
         rate_text = format_rate(high.bps, 4)
-        why = f"between active idle and {rate_text} power is no line: measure at this rate"
+        why = f"between active idle and {rate_text} power is not a straight line: measure at this rate"
         return replace(blank, reason=why)
     part = (blank.bps - low.bps) / (high.bps - low.bps)
     power_w = low.power_w + part * (high.power_w - low.power_w)

@@ -94,7 +94,7 @@ def energy_from_power(
     if refused:
         return Missing(refused)
     if not course.points:
-        return Missing("it took nothing while the load ran")
+        return Missing("it drew no energy while the load ran")
     clipped = _clip(course.points, window)
     energy_j = sum((t1 - t0) * (p0 + p1) / 2 for (t0, p0), (t1, p1) in pairwise(clipped))
     bound_j = _bound_j(course, clipped, window, meter)
@@ -234,7 +234,7 @@ def energy_from_total(readings: Readings, window: Window, meter: Meter, counted_
     moves = [after for before, after in pairwise(ordered) if after[1] != before[1]]
     stood_s = None if meter.step_j else _stood_still_s([ordered[0], *moves, ordered[-1]], window)
     if stood_s is not None:
-        return Missing(f"its total stood still for {stood_s:.1f} s of the window")
+        return Missing(f"its total did not change for {stood_s:.1f} s of the window")
     times = [time_s for time_s, _ in (ordered[0], *moves, ordered[-1])]
     longest_s = max((after - before for before, after in pairwise(times)), default=0.0)
     edges_j = 2 * counted_j / window.seconds * longest_s / 4

@@ -163,7 +163,7 @@ def _too_little(rows: Sequence[Row]) -> str | None:
     if len(_distinct([row.bit_per_s for row in rows])) < 2:
         return f"one rate ({rows[0].bit_per_s / 1e9:.4g} Gbit/s): two are needed for a slope"
     if len(rows) < FEWEST_ROWS:
-        return f"{_count(len(rows), 'row')}: {FEWEST_ROWS} are the least for three figures and their scatter"
+        return f"{_count(len(rows), 'row')}: {FEWEST_ROWS} are needed for three figures and their scatter"
     return None
 
 
@@ -429,7 +429,7 @@ def _unphysical(fit: EnergyFit) -> EnergyFit:
             continue
         cost_text = _with_reach(kind, figure)
         if figure.high < 0:
-            reason = f"{cost_text} is below 0, which nothing draws: the model does not hold here"
+            reason = f"{cost_text} is below 0, which is impossible: the model does not hold here"
         else:
             reason = f"{cost_text} is not above 0 beyond doubt"
         fit = fit.withheld(reason, kind)

@@ -131,11 +131,9 @@ def _reading(trial: Trial, role: Role, first_total: totals.Total | None) -> _Rea
     if trial.status != "done":
         return Missing(trial.status)
     if trial.case.ends_do_both:
-        return Missing("what it sent and received at once has one figure of watts")
+        return Missing("it sent and received at the same time, and its watts cannot be split")
     if end is None or trial.window is None:
-        return (
-            Missing("nothing was recorded of this end") if end is None else Missing("no window was recorded")
-        )
+        return Missing("this end was not recorded") if end is None else Missing("no window was recorded")
     total = totals.power_of_system(end.power)
     if isinstance(total, Missing):
         return total
@@ -162,7 +160,7 @@ def _reading(trial: Trial, role: Role, first_total: totals.Total | None) -> _Rea
 def _traffic(trial: Trial, end: EndResult, role: Role, seconds: float) -> tuple[float, float] | Missing:
     """Bit/s and packets/s of the interface in the window, or why they are not known."""
     if trial.packets is None or trial.lost_packets is None:
-        return Missing("its load did not count packets, by which those of the interface are judged")
+        return Missing("the load did not count packets, so the interface's count cannot be checked")
     way, opposite = ("tx", "rx") if role == "sender" else ("rx", "tx")
     names = [f"nic.{way}_bytes", f"nic.{way}_packets", f"nic.{opposite}_packets"]
     counted = [end.counters.get(name) for name in names]
@@ -172,11 +170,11 @@ def _traffic(trial: Trial, end: EndResult, role: Role, seconds: float) -> tuple[
         return Missing(f"{name} of {end.host}: {end.reasons.get(name, 'not read')}")
     count_bytes, packets, other_way = counts
     if other_way > OTHER_WAY_RATIO * packets:
-        return Missing(f"{other_way:.0f} packets went the other way beside {packets:.0f}")
+        return Missing(f"{other_way:.0f} packets went in the other direction, {packets:.0f} in this one")
     received = trial.packets - trial.lost_packets
     if packets < UNCOUNTED_RATIO * received:
         return Missing(
-            f"the interface counted {packets:.0f} of the {received} packets that arrived: joined ones"
+            f"the interface counted {packets:.0f} packets for {received} that arrived: they were merged"
         )
     return 8 * count_bytes / seconds, packets / seconds
 
@@ -214,7 +212,7 @@ def _fit(readings: Sequence[_Reading]) -> EnergyFit:
     total = readings[0].total
     alone = fit_energy([reading.row for reading in readings], total.step_w or None)
     if total.idle_drift is not None:
-        return alone.warned(f"idle windows are no rows of the fit: {total.idle_drift}")
+        return alone.warned(f"idle windows are not used in the fit: {total.idle_drift}")
     return _with_idle(alone, readings, list(_idle_rows(readings[0])))
 
 
@@ -237,7 +235,7 @@ def _with_idle(alone: EnergyFit, readings: Sequence[_Reading], idle: Sequence[Ro
         return alone
     if base.value is None or base.low is None or base.high is None:
         return alone.warned(
-            "idle windows are no rows of the fit: the trials alone have no power without traffic, so that "
+            "idle windows are not used in the fit: the trials alone have no power without traffic, so that "
             "nothing shows whether idle lies on the model"
         )
     idle_w = math.fsum(row.power_w for row in idle) / len(idle)
@@ -248,7 +246,7 @@ def _with_idle(alone: EnergyFit, readings: Sequence[_Reading], idle: Sequence[Ro
     return alone.warned(
         f"idle is {idle_w:.1f} W, and the model has {base_words} without traffic: "
         f"{base.value - idle_w:+.1f} W "
-        "as soon as packets flow, whatever their rate; idle windows are no rows of the fit"
+        "as soon as packets flow, whatever their rate; idle windows are not used in the fit"
     )
 
 

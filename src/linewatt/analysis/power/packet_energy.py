@@ -93,7 +93,7 @@ def fit_packet_energy(
     for reading in readings:
         by_size.setdefault(reading.size_bytes, []).append(reading)
     if len(by_size) < FEWEST:
-        return Missing(f"{len(by_size)} packet size: two are needed to tell bits from packets")
+        return Missing(f"{len(by_size)} packet size: two are needed to separate bits from packets")
     flat = [
         size
         for size, size_readings in by_size.items()

@@ -173,11 +173,14 @@ def total_of_scope(power: Sequence[PowerResult], scope: str) -> Total | Missing 
         missing = next(result for result in of_source if result.power_w is None)
         return Missing(f"{missing.source} {missing.channel}: {missing.reason or 'not read'}")
     if scope in (*SYSTEM_SCOPES, *CPU_SCOPES) and sum(values_w) == 0:
-        return Missing(f"{of_source[0].source} {of_source[0].channel}: 0 W of a host that runs is no reading")
+        return Missing(
+            f"{of_source[0].source} {of_source[0].channel}: 0 W while the host runs is not a valid reading"
+        )
     bound_w = _uncertainty_w(of_source)
     if bound_w is not None and 0 < sum(values_w) <= bound_w:
         return Missing(
-            f"{of_source[0].source}: {sum(values_w):.3g} W known only to ± {bound_w:.3g} W are no figure"
+            f"{of_source[0].source}: {sum(values_w):.3g} W with an uncertainty of ± {bound_w:.3g} W: not "
+            "usable"
         )
     return Total(
         power_w=sum(values_w),
@@ -264,7 +267,7 @@ def _found(power: tuple[PowerResult, ...], scopes: tuple[str, ...], why_none: st
     if unnamed:
         channels = ", ".join(unnamed[:_MOST_NAMED]) + (", …" if len(unnamed) > _MOST_NAMED else "")
         why_none = (
-            f"{why_none}; read were {channels}, whose names do not say that they are it,"
+            f"{why_none}; read were {channels}, whose names do not say that they are the system,"
             " or which side of a supply"
         )
     for results in (measured, power):

@@ -125,7 +125,8 @@ def fit(runs: Mapping[Cell, Sequence[float]]) -> Model | Missing:
         if rank < columns and blocks is mains:
             return Missing("too many settings have no run: effects cannot be told apart")
     return Missing(
-        f"{sum(map(len, runs.values()))} runs leave fewer than {MIN_DF} to tell effects from chance"
+        f"{sum(map(len, runs.values()))} runs leave fewer than {MIN_DF} degrees of freedom to separate "
+        "effects from chance"
     )
 
 

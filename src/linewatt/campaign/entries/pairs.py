@@ -53,7 +53,7 @@ def _ring(hosts: list[str]) -> Group:
     """Each host sends to the next one, the last to the first."""
     first, *others = hosts
     if others.pop() != first:
-        raise ValueError(f"is no ring: it ends with the host that it begins with, {first}")
+        raise ValueError(f"is not a ring: it ends with the host that it begins with, {first}")
     if len(others) < 2:
         raise ValueError(f'is a ring of two hosts; write "{first} <-> {others[0]}"')
     for host in others:

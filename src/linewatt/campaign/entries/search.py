@@ -76,7 +76,7 @@ class SearchEntry(Part):
         default=3,
         ge=1,
         le=MOST_RUNS,
-        description="Trials that decide on a rate, by majority: one hiccup of a host is no loss.",
+        description="Trials that decide on a rate, by majority: one hiccup of a host does not count as loss.",
     )
     trials: int = Field(
         default=50, ge=3, le=MAX_TRIALS_OF_A_CASE, description="Trials of one search of a rate at most."

@@ -315,7 +315,7 @@ def _switched_off(level: str, hosts: Mapping[str, HostEntry]) -> Iterator[str]:
             yield f"{name} is a lab's, and a CPU that goes offline is gone from the machine of all of them"
         if host.cpus and len(switched_off(level, host.cpus)) == len(host.cpus):
             cpu_words = format_cpulist(host.cpus)
-            yield f"leaves none of the CPUs {cpu_words} online that belong to {name}; keep one of them"
+            yield f"takes all CPUs of {name} ({cpu_words}) offline; keep at least one online"
         for key, cpus in (("app_cpus", host.app_cpus), ("irq_cpus", host.irq_cpus)):
             if off := switched_off(level, cpus or ()):
                 yield (

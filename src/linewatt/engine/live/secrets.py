@@ -93,7 +93,7 @@ def password_from_file(where: str, path: Path) -> str:
     except ValueError as error:
         raise InvalidInput(f"{where}.password_file: {path}: {error}") from error
     if len(value) >= MOST_BYTES:
-        raise InvalidInput(f"{where}.password_file: {path}: its first line is no password: it does not end")
+        raise InvalidInput(f"{where}.password_file: {path}: its first line is too long for a password")
     if not value:
         raise InvalidInput(f"{where}.password_file: {path}: its first line is empty")
     return value

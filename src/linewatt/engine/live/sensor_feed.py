@@ -85,7 +85,7 @@ class SensorFeed(LiveFeed):
         quiet_s = now_s() - self._heard_s
         limit_s = max(QUIET_S if self.essential else QUIET_POWER_S, QUIET_INTERVALS * self.interval_s)
         if quiet_s > limit_s + self.late_s:
-            self.failure = f"has said nothing for {quiet_s:.0f} s"
+            self.failure = f"has been silent for {quiet_s:.0f} s"
             self.arrived()
 
     async def stop(self) -> None:

@@ -127,7 +127,7 @@ def account(seen: Seen, end: EndResult) -> Account | Missing:
     together = on_one_machine(seen, end)
     load = whole_sum(map(load_cores, together))
     if not of_processes and load is None:
-        return Missing("what the server's sessions used is not told apart from others")
+        return Missing("the CPU use of the server's sessions cannot be separated from other processes")
     shares: dict[int, CpuShares | None] = {}
     for machine_end in together:  # hosts may share a part of their CPUs, or cores of which each has a thread
         end_shares = seen.cpu_shares(machine_end)
@@ -136,7 +136,7 @@ def account(seen: Seen, end: EndResult) -> Account | Missing:
     if not measured_shares or len(measured_shares) < len(shares):
         return Missing(end.reasons.get("cpu_cores", "its CPU use is not known"))
     if load is None:
-        return Missing("the load does not say what it used")
+        return Missing("the load does not report its CPU use")
     placed = _placed(seen, together) if of_processes else None
     irq_cpus = frozenset(cpu for machine_end in together for cpu in seen.spec(machine_end).irq_cpus or ())
     others = {
@@ -225,11 +225,11 @@ def cores_between(readback: ReadBack | None, pids: Sequence[int]) -> float | Mis
     for pid in pids:
         before, after = readback.before.of(pid), readback.of(pid)
         if not before or {thread.tid for thread in before} - {thread.tid for thread in after}:
-            return Missing(f"threads of process {pid} were not there at both reads")
+            return Missing(f"threads of process {pid} were not present at both reads")
         between_s = (after[0].read_s or readback.time_s) - (before[0].read_s or readback.before.time_s)
         ran_s = whole_sum(_ran({thread.tid: thread for thread in before}, thread) for thread in after)
         if ran_s is None:
-            return Missing("this kernel does not tell the CPU time of threads (CONFIG_SCHED_INFO)")
+            return Missing("this kernel does not report the CPU time of threads (CONFIG_SCHED_INFO)")
         total += ran_s / between_s
     return total if pids else Missing("no load process was read")
 

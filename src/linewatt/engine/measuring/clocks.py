@@ -22,9 +22,9 @@ def busy_frequency(
     its busy time."""
     cpufreq = next((reading for reading in readings if reading.source == "cpufreq"), None)
     if cpufreq is None:
-        return None, "the clock of its CPUs was not read"
+        return None, "the frequency of its CPUs was not read"
     if any(share is None for share in shares.values()) or not shares:
-        return None, "how busy each of its CPUs was is not known"
+        return None, "the use of each of its CPUs is not known"
     busy = {cpu: share.busy_ratio for cpu, share in shares.items() if share is not None}
     clocks = {
         cpu: fmean(value for _, value in frequencies)
@@ -35,13 +35,13 @@ def busy_frequency(
         return None, _why_none(cpufreq)
     seen, used = sum(busy[cpu] for cpu in clocks), sum(busy.values())
     if seen <= 0:
-        return None, "no CPU was busy whose clock was read"
+        return None, "no CPU with a frequency reading was busy"
     if seen < LEAST_SEEN_RATIO * used:
-        return None, f"the CPUs whose clock was read did {100 * seen / used:.0f} % of what the host did"
+        return None, f"CPUs with a frequency reading did {100 * seen / used:.0f} % of the host's work"
     return sum(busy[cpu] * clock for cpu, clock in clocks.items()) / seen, ""
 
 
 def _why_none(cpufreq: Reading) -> str:
     reasons = (record.reasons["frequency"] for record in cpufreq.records if "frequency" in record.reasons)
-    fewer = f"fewer than {FEWEST_READINGS} readings of the clock of a CPU lie in the window"
+    fewer = f"fewer than {FEWEST_READINGS} frequency readings of a CPU are in the window"
     return cpufreq.failure or next(reasons, fewer)

@@ -17,7 +17,7 @@ from linewatt.sensors import DROP_CAUSES, Loss, losses_of_host
 SLACK_RATIO = 0.05
 """of the loss, beside what counters leave open: clocks of two hosts, intervals of a load"""
 _CHANNELS = frozenset(channel for cause in DROP_CAUSES for channel in cause.channels)
-_NOBODY = "no counter of either host recorded them, so look at the way between the hosts"
+_NOBODY = "no counter of either host recorded them, so check the path between the hosts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +82,9 @@ class Losses:
         named = [f"{place.loss.words} on {place.host}" for place in self.places]
         if self.unexplained > 0:
             who = f"no counters of {' and '.join(self.unread)} were read" if self.unread else _NOBODY
-            named.append(f"{self.unexplained} at a place that is not known: {who}")
+            named.append(f"{self.unexplained} at an unknown place: {who}")
         if self.unexplained < 0:
-            named.append(f"{-self.unexplained} of these were no datagrams of the load")
+            named.append(f"{-self.unexplained} of these were not the load's datagrams")
         words = ", ".join(named)
         if self.unexplained or not self.places or abs(self.lost - self.counted) <= self._slack:
             return words

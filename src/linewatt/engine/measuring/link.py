@@ -144,7 +144,7 @@ def silence_reason(
         if missing > 0:
             return (
                 f"nothing arrived at {case.receiver} for {end_s - start_s:.1f} s of the window of "
-                f"{window.seconds:g} s, though {missing / 1e6:,.1f} MB were on their way: what is between "
+                f"{window.seconds:g} s, though {missing / 1e6:,.1f} MB were in flight: the path between "
                 f"the hosts was down; {_LOOK}"
             )
     return None

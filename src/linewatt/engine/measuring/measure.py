@@ -125,7 +125,7 @@ def _complete(run: TrialRun) -> None:
     if run.outputs and missing:
         raise ParseError(
             f"results of {len(with_output)} of {len(run.planned.instances)} instances: instance "
-            f"{', '.join(missing)} left none"
+            f"{', '.join(missing)} left no output"
         )
 
 
@@ -157,7 +157,7 @@ def _instance_run(output: InstanceOutput, run: TrialRun, load: Load) -> Instance
         ends[host] = place_load(parsed, client_started_s + load.lead_s, ended_s)
     sender, receiver = ends[case.sender], ends[case.receiver]
     if not sender.load.is_sender or receiver.load.is_sender:
-        raise ParseError(f"instance {output.planned.instance}: sender and receiver are the wrong way round")
+        raise ParseError(f"instance {output.planned.instance}: sender and receiver are swapped")
     return InstanceRun(output, sender, receiver)
 
 
@@ -184,7 +184,7 @@ def _client_started_s(output: InstanceOutput, run: TrialRun) -> float:
 
 def _ended_s(ended: Ended, clock: Offset) -> float:
     if ended.ended_s is None:
-        raise ParseError("a load's end was not seen")
+        raise ParseError("the end of a load was not seen")
     return clock.to_controller(ended.ended_s)
 
 

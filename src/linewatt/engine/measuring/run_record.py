@@ -159,5 +159,5 @@ def _decoded(kind: type[T], text: str, name: str) -> T:
     read = partial(read_json, text, f"{name} cannot be read", STORED)
     value = understood(lambda: decoded(kind, read()), name)
     if not isinstance(value, kind):
-        raise ParseError(f"{name} cannot be read: it is no {kind.__name__}")
+        raise ParseError(f"{name} cannot be read: it is not a {kind.__name__}")
     return value

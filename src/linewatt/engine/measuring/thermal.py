@@ -12,9 +12,9 @@ from linewatt.engine.live.feed import Reading
 from linewatt.model import CpuShares, EndResult, ThermalResult, Window
 
 NO_TEMPERATURE = (
-    "neither the host's kernel (coretemp, k10temp, a CPU's thermal zone) nor a source of power tells of one"
+    "neither the host's kernel (coretemp, k10temp, a CPU's thermal zone) nor a power source reports one"
 )
-NO_FAN = "no source of power tells of fans"
+NO_FAN = "no power source reports fans"
 NO_CLOCK = "its kernel does not show at which frequency CPUs run, or the load's CPUs are not known"
 NO_LIMIT = "its kernel shows no power limit of a CPU package (powercap)"
 

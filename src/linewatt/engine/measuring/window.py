@@ -78,7 +78,7 @@ def count_in_window(run: EndRun, window: Window) -> Counted:
     covered_s = sum(share * (interval.end_s - interval.start_s) for interval, share in parts)
     if covered_s < COVERAGE_NEEDED * window.seconds:
         raise ParseError(
-            f"the load's intervals cover {covered_s:.2f} s of the window's {window.seconds:.2f} s"
+            f"the load's intervals cover {covered_s:.2f} s of the window of {window.seconds:.2f} s"
         )
     transferred_bytes = sum(share * interval.transferred_bytes for interval, share in parts)
     retransmits = _total((interval.retransmits, share) for interval, share in parts)

@@ -119,7 +119,7 @@ def _counted(
     if delta.value > MOST_W * window.seconds:
         power_w = delta.value / window.seconds
         return Missing(
-            f"its total would make {power_w:.3g} W, which no host draws: it was reset, or scale is wrong"
+            f"its total implies {power_w:.3g} W, which no host draws: it was reset, or its scale is wrong"
         )
     return energy_from_total(values, window, meter, delta.value)
 

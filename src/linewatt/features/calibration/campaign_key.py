@@ -94,7 +94,7 @@ def _read(path: Path, shape: type[D]) -> D:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise InvalidInput(
-            f"{path}: is no {shape.__name__.lower()} of linewatt: {where}: {first['msg']}"
+            f"{path}: is not a {shape.__name__.lower()} of linewatt: {where}: {first['msg']}"
         ) from None
 
 
@@ -110,15 +110,15 @@ def _usable(file: Path, calibration: Calibration) -> None:
     meter, reference = calibration.meter, calibration.reference
     if calibration.gain is None or calibration.offset_w is None:
         raise InvalidInput(
-            f"{file} tells no gain and offset, so nothing is corrected by it: {calibration.withheld}"
+            f"{file} has no gain and offset, so it cannot correct readings: {calibration.withheld}"
         )
     if SIDES.get(meter.scope, meter.scope) != SIDES.get(reference.scope, reference.scope):
         raise InvalidInput(
-            f"{file} is of {meter.scope} against {reference.scope}: what lies between them is no error of "
-            f"{meter.source}, and nothing to correct"
+            f"{file} compares {meter.scope} with {reference.scope}: the power drawn between them is not an "
+            f"error of {meter.source}, so there is nothing to correct"
         )
     if calibration.gain.value <= -1 or len({step.reference_w for step in calibration.steps}) < 3:
-        raise InvalidInput(f"{file}: its gain or its steps are none that linewatt calibrate writes")
+        raise InvalidInput(f"{file}: its gain or steps do not come from linewatt calibrate")
     if calibration.measured_s > now_s() + _CLOCKS_APART_S:
         raise InvalidInput(f"{file} was made later than now; set this machine's clock")
 

@@ -72,7 +72,7 @@ def compare(
     """
     for name, points in zip(names, (meter, reference), strict=True):
         if len(points) < FEWEST_READINGS:
-            return Compared(Missing(f"{name} gave {len(points)} readings; {FEWEST_READINGS} are the least"))
+            return Compared(Missing(f"{name} gave {len(points)} readings; {FEWEST_READINGS} are needed"))
     still = [
         f"{name} stood still at {points[0][1]:.1f} W"
         for name, points in zip(names, (meter, reference), strict=True)
@@ -80,14 +80,14 @@ def compare(
     ]
     if still:
         also = "; a load that draws more is needed, or both hang" if len(still) == 2 else ""
-        return Compared(Missing(f"{' and '.join(still)} all through{also}"))
+        return Compared(Missing(f"{' and '.join(still)} in all windows{also}"))
     ordered = sorted(loads, key=lambda load: load.begun_s)
     meter_course, reference_course = Course(meter), Course(reference)
     late = delay(meter_course, reference_course, [load.begun_s for load in ordered])
     steps = tuple(_steps(meter_course, reference_course, ordered, late))
     if len(steps) < lines.FEWEST_STEPS <= len(ordered) and late is not None:
         why: Line | Missing = Missing(
-            f"only {len(steps)} of {len(ordered)} windows are long enough for two meters of which one "
+            f"only {len(steps)} of {len(ordered)} windows are long enough: one meter "
             f"follows the other {late.value_s:.1f} s later and averages over {abs(late.averaging_s):g} s more"
         )
     else:

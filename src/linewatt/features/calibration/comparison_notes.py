@@ -111,7 +111,7 @@ def _further(record: Calibration) -> Iterator[str]:
     if SIDES.get(meter.scope) != SIDES.get(reference.scope):
         yield (
             f"{meter.source} is {_scope(meter)} and {reference.source} is {_scope(reference)}: the "
-            "difference is no error of either alone, but what lies between the two"
+            "difference is not an error of either meter, but the power drawn between them"
         )
     if record.left_w is not None:
         yield f"off that line by {record.left_w:.1f} W at most over {_windows(record)}"

@@ -67,10 +67,10 @@ class Correction:
         offset = f"{abs(self.offset_w.value):.1f} W"
         sign = "−" if self.offset_w.value >= 0 else "+"
         stated = calibration.reference.tolerance_ratio
-        true = "how true is not known" if stated is None else f"stated within {format_percent(stated)}"
+        tolerance = "tolerance not known" if stated is None else f"stated tolerance {format_percent(stated)}"
         return (
             f"(reading {sign} {offset}) / {self.slope:.4f}, by {self.used.name} of "
-            f"{format_time_utc(calibration.measured_s)} against {calibration.reference.source}, {true}"
+            f"{format_time_utc(calibration.measured_s)} against {calibration.reference.source}, {tolerance}"
         )
 
 
@@ -107,7 +107,12 @@ def _end(end: EndResult, trial: Trial, used: Used, flags: list[Flag]) -> EndResu
         where = f"{end.host}: {source}"
         if isinstance(calibrated, Missing):
             flags.append(
-                Flag("power-not-corrected", where, calibrated.reason, "calibrate the meter as it is read now")
+                Flag(
+                    "power-not-corrected",
+                    where,
+                    calibrated.reason,
+                    "calibrate the channels that are read now, or remove the calibration",
+                )
             )
             continue
         corrected_channel = _corrected(calibrated, line)
@@ -133,8 +138,8 @@ def _calibrated(power: Sequence[PowerResult], used: CalibrationUsed) -> list[Pow
         return taken
     names_read = ", ".join(names) or "nothing"
     return Missing(
-        f"{used.name} is of {', '.join(meter.channels)} ({meter.scope}), and what was read of that is "
-        f"{names_read}: its watts are as read"
+        f"{used.name} calibrated {', '.join(meter.channels)} ({meter.scope}), but the channels read are "
+        f"{names_read}: the watts are not corrected"
     )
 
 
@@ -222,8 +227,9 @@ def _correction_flags(
     yield Flag(
         "power-corrected",
         where,
-        f"{true_w:.1f} W from {read_w:.1f} W as read: {line.words()}; gain and offset leave ± {unsure:.1f} W",
-        "nothing; figures as read are stored beside them",
+        f"{true_w:.1f} W from a reading of {read_w:.1f} W: {line.words()}; gain and offset add "
+        f"± {unsure:.1f} W",
+        "no action needed; the uncorrected readings are stored too",
     )
     outside = [
         _outside_w(power_w, line) for power_w in (true_w, corrected_channel.idle_w) if power_w is not None
@@ -232,9 +238,9 @@ def _correction_flags(
         yield Flag(
             "calibration-extrapolated",
             where,
-            f"{line.used.name} is of {calibration.low_w:.0f} to {calibration.high_w:.0f} W, and what is "
-            f"corrected lies {max(outside):.0f} W outside",
-            "calibrate the meter over a load that reaches as far",
+            f"{line.used.name} covers {calibration.low_w:.0f} to {calibration.high_w:.0f} W; the corrected "
+            f"power is {max(outside):.0f} W outside this range",
+            "calibrate the meter with loads that reach this power",
         )
     age_days = (at_s - calibration.measured_s) / DAY_S
     if age_days > CALIBRATION_DAYS:

@@ -76,9 +76,7 @@ def line(
     """The line, or why there is none. ``step_w``: the smallest difference that each can show, the meter's
     first; so are ``names``."""
     if len(steps) < FEWEST_STEPS:
-        return Missing(
-            f"only {len(steps)} steps of the load are there to compare; {FEWEST_STEPS} are the least"
-        )
+        return Missing(f"only {len(steps)} steps of the load to compare; {FEWEST_STEPS} are needed")
     x, y = [step.reference_w for step in steps], [step.meter_w for step in steps]
     if still := _stands_still(x, y, step_w, names):
         return Missing(still)

@@ -63,7 +63,7 @@ def _pair_of(host: str, pairs: Sequence[Any]) -> Any:
     for pair in pairs:
         if host in re.split(r"\s*(?:\+|<->|->)\s*", str(pair).strip()):
             return pair
-    raise InvalidInput(f"pairs: {host} is in none of them, so no load of this file makes it draw more")
+    raise InvalidInput(f"pairs: no pair contains {host}, so no load of this file makes it draw more")
 
 
 def _test(tests: Any) -> Value:

@@ -68,7 +68,7 @@ def _results_since(results: Path, loaded: Loaded, since: str | None) -> list[tup
     first = find_result(results, since).resolve()
     places = [at for at, (path, _) in enumerate(loaded) if path.resolve() == first]
     if not places:
-        raise InvalidInput(f"--since {since}: is none of the results below {results} that can be read")
+        raise InvalidInput(f"--since {since}: no readable result of this name below {results}")
     return list(loaded[places[0] :])
 
 

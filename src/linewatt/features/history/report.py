@@ -325,7 +325,7 @@ def schema() -> Schema:
         "caveats": listing(TEXT, "What keeps it from being one of hardware."),
         "cases": listing(record({**keys_of(of_class(LeveledCase)), **course})),
         **{f"{kind.name}s": listing(record({**kind.task_keys(), **course})) for kind in run_kinds()},
-        "left_out": listing(left_out, "Soaks that are no run."),
+        "left_out": listing(left_out, "Soaks that are not runs."),
         "damaged": listing(left_out, "Results that cannot be read."),
         "searched_rates?": listing(record({"id": TEXT, "rates": listing(TEXT)})),
         "exit_code?": {

@@ -243,7 +243,9 @@ def _wait_for(state: LabState, registry: Registry, tell: Callable[[str], None]) 
 def _check_copy(path: Path, name: str) -> Path:
     path = path.absolute()
     if path.exists() and not (path.is_file() and is_inventory_of(path, name)):
-        raise InvalidInput(f"{path}: exists and is no inventory of lab {name}; give --inventory another path")
+        raise InvalidInput(
+            f"{path}: exists and is not an inventory of lab {name}; give --inventory another path"
+        )
     if not path.parent.is_dir():
         raise InvalidInput(
             f"{path}: {path.parent} is not a directory; make it, or give --inventory another path"

@@ -63,7 +63,7 @@ def history_page(
     names = [path.name for path, _ in loaded]
     if since is not None:
         if since.name not in names:
-            raise InvalidInput(f"since={since.name}: is none of the results that can be read")
+            raise InvalidInput(f"since={since.name}: no readable result of this name")
         loaded = loaded[names.index(since.name) :]
     metrics = (filters["metric"] or "throughput",)
     with reading_results(*(path for path, _ in loaded)):

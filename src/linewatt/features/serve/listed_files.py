@@ -97,21 +97,21 @@ def _entered(result: Path, folder: str) -> Iterator[int]:
 def opened(result: Path, name: str) -> tuple[BinaryIO, int]:
     """A listed file, opened, and its size. Raises StoreError."""
     if name not in names(result):
-        raise StoreError(f"{name}: is none of the files of {result.name}")
+        raise StoreError(f"{name}: is not a file of {result.name}")
     folder, _, title = name.rpartition("/")
     with _entered(result, folder) as inside:
         handle = os.open(title, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=inside)
     seen = os.fstat(handle)
     if not stat.S_ISREG(seen.st_mode):
         os.close(handle)
-        raise StoreError(f"{name}: is no regular file")
+        raise StoreError(f"{name}: is not a regular file")
     return os.fdopen(handle, "rb"), seen.st_size
 
 
 def texts(result: Path, pack: str) -> dict[str, str]:
     """The texts in a listed packed file by name. Raises StoreError."""
     if not pack.endswith(RAW_SUFFIX):
-        raise StoreError(f"{pack}: is no file of packed texts")
+        raise StoreError(f"{pack}: is not a file of packed texts")
     file, _ = opened(result, pack)
     with file:
         return raw_texts_in(file, pack, MOST_OPENED_BYTES)

@@ -29,7 +29,7 @@ def result_at(site: Site, reference: str) -> Path:
     if path.is_symlink() or not path.is_dir():
         raise HTTPException(404, f"{reference}: no such result")
     if not any((path / name).is_file() for name in ("manifest.json", SUMS_FILE)):
-        raise HTTPException(404, f"{reference}: is no result")
+        raise HTTPException(404, f"{reference}: is not a result")
     return path
 
 

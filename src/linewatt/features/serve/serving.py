@@ -30,7 +30,7 @@ def bind(settings: Settings) -> socket.socket:
         )[0]
     except OSError as error:
         raise InvalidInput(
-            f"--listen {settings.host}: is no address of this machine: {error.strerror}"
+            f"--listen {settings.host}: is not an address of this machine: {error.strerror}"
         ) from error
     opened = socket.socket(family, kind)
     try:

@@ -66,7 +66,7 @@ def checked(settings: Settings) -> Settings:
         )
     for name in settings.names:
         if not name or any(sign in name for sign in "/:@ \t"):
-            raise InvalidInput(f"--name {name!r}: is no name of a machine, such as results.example.org")
+            raise InvalidInput(f"--name {name!r}: is not the name of a machine, such as results.example.org")
     return settings
 
 
@@ -105,7 +105,7 @@ def tls_context(cert: Path, key: Path) -> ssl.SSLContext:
         context.load_cert_chain(cert, key, locked)
     except (ssl.SSLError, ValueError) as error:
         raise InvalidInput(
-            f"--tls-cert {cert}, --tls-key {key}: are no certificate (PEM) and the key of it"
+            f"--tls-cert {cert}, --tls-key {key}: are not a certificate (PEM) and its key"
         ) from error
     return context
 

@@ -76,7 +76,7 @@ def _check(campaign: Campaign, name: str, level: str, result: str) -> None:
             raise InvalidInput(_line(result, f"{name}={level} would take CPUs from the machine of a lab"))
         if spec.cpus and len(switched_off(level, spec.cpus)) == len(spec.cpus):
             existing = format_cpulist(spec.cpus)
-            text = f"{name}={level} leaves none of the CPUs {existing} online that belong to {spec.name}"
+            text = f"{name}={level} takes all CPUs of {spec.name} ({existing}) offline"
             raise InvalidInput(_line(result, text))
         if off := switched_off(level, {*(spec.app_cpus or ()), *(spec.irq_cpus or ())}):
             text = f"{name}={level} switches CPU {off[0]} off, and {spec.name} names it"

@@ -143,7 +143,7 @@ def _apart(campaign: Campaign, result: Result, setting: Setting) -> Iterator[str
     yield from _of_hosts(campaign, result)
     test = next((trial.case.test for trial in result.trials if trial.case.factors), None)
     if campaign.tests and test not in {FTP, *(test.test for test in campaign.tests)}:
-        yield f"the experiment is of {test}, which is none of the soak's tests"
+        yield f"the experiment measured {test}, which the soak does not run"
     for load in feature_loads():
         value = campaign.feature_values.get(load.name)
         if value is None:

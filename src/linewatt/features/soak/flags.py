@@ -63,8 +63,8 @@ def _damaged(soak: Soak) -> Iterator[Flag]:
             "chunk-damaged",
             "the result",
             f"{plural(len(named), 'file')} cannot be read: {first_of(named, _MOST_NAMED)}",
-            "all others are in every figure; totals go on over damaged chunks by the readings around them, "
-            "rates leave their time out, and what files of users had is in no time of transfers",
+            "all other files are in every figure; totals bridge a damaged chunk with the readings around it; "
+            "rates leave its time out; times of transfers miss what damaged files of users contained",
         )
 
 
@@ -78,9 +78,9 @@ def _missing(soak: Soak) -> Iterator[Flag]:
         yield Flag(
             "chunk-missing",
             "the result",
-            f"not there: {first_of(named, _MOST_NAMED)}",
-            "every figure is of the time that is there, but for totals over chunks missing in between; look "
-            "for the files in a backup",
+            f"missing: {first_of(named, _MOST_NAMED)}",
+            "figures cover only the time that is stored, except totals, which bridge chunks missing in "
+            "between; look for the files in a backup",
         )
 
 
@@ -98,8 +98,8 @@ def _ledger(soak: Soak) -> Iterator[Flag]:
                 "ledger-off",
                 check.title,
                 check.words,
-                "look for traffic that is not the load's, counters that were reset, and a server that was "
-                "killed before it wrote its log",
+                "look for other traffic, counters that were reset, and a server that was killed before it "
+                "wrote its log",
             )
 
 
@@ -122,9 +122,9 @@ def _disagrees(soak: Soak) -> Iterator[Flag]:
         yield Flag(
             "total-disagrees-with-rate",
             "the summary",
-            f"the mean of the rates is {format_rate(disagreement.stated_bps, 4)}, the total in "
-            f"{format_seconds(soak.load_s)} makes {format_rate(disagreement.mean_bps, 4)}",
-            "look at gaps: what was counted in them is in the total and in no rate",
+            f"the mean of the rates is {format_rate(disagreement.stated_bps, 4)}, the total ÷ "
+            f"{format_seconds(soak.load_s)} is {format_rate(disagreement.mean_bps, 4)}",
+            "check the gaps: the total includes what was counted in them, the rates do not",
         )
 
 
@@ -140,9 +140,10 @@ def _interrupted(soak: Soak) -> Iterator[Flag]:
         yield Flag(
             "soak-interrupted",
             f"part {before.number} to {after.number}",
-            f"from {format_time_utc(before.ended_s)} on nothing ran or was read for "
-            f"{format_seconds(after.started_s - before.ended_s)} ({before.why or 'the controller ended'})",
-            "totals and rates are of the time that was measured; whatever builds up over days began anew",
+            f"interrupted at {format_time_utc(before.ended_s)} for "
+            f"{format_seconds(after.started_s - before.ended_s)} ({before.why or 'the controller ended'}): "
+            "no load ran, and no sensor was read",
+            "totals and rates cover only the measured time; effects that build up over days started again",
         )
 
 
@@ -164,7 +165,7 @@ def _silent(soak: Soak) -> Iterator[Flag]:
             "readings-missing",
             "sensors and clients",
             f"{plural(len(gaps), 'gap')}: {first_of(named, _MOST_NAMED)}",
-            "what counters counted meanwhile is in totals and in no rate; see the events for why",
+            "totals include what counters counted in the gaps, rates do not; the events may show the cause",
         )
 
 
@@ -175,7 +176,7 @@ def _resets(soak: Soak) -> Iterator[Flag]:
             "counter-reset",
             "the ledger",
             f"{plural(len(reset), 'counter')} went back: {first_of(reset, _MOST_NAMED)}",
-            "their totals are least values; look whether a host was started anew or a driver loaded again",
+            "their totals are lower bounds; check whether a host was rebooted or a driver reloaded",
         )
 
 
@@ -185,7 +186,7 @@ def _saturated(soak: Soak) -> Iterator[Flag]:
             "client-saturated",
             host,
             f"its users' process used a whole core in {format_percent(share, 0)} of the time",
-            "the rate may be the client's and not the server's: spread the users over more clients",
+            "the client may limit the rate, not the server: spread the users over more clients",
         )
 
 
@@ -202,7 +203,7 @@ def _stalls(soak: Soak) -> Iterator[Flag]:
             "the load",
             f"the rate was below {format_percent(STALL_SHARE, 0)} of its median while users ran, "
             f"{plural(len(named), 'time')}: {first_of(named, _MOST_NAMED)}",
-            "look at the events and at drops of the same time",
+            "check the events and the drops at the same time",
         )
 
 
@@ -216,7 +217,7 @@ def _drifts(soak: Soak) -> Iterator[Flag]:
             "rate-drifts",
             "the load",
             f"the rate {went} by {change} a day (95 % CI {low} to {high}), {over_all} over the soak",
-            "look at temperature, memory and the fill of the server's disk over the same time",
+            "check temperature, memory and the fill level of the server's disk over the same time",
         )
 
 
@@ -227,5 +228,5 @@ def _power(soak: Soak) -> Iterator[Flag]:
                 "power-incomplete",
                 host_power.host,
                 f"its power was read in {format_percent(host_power.covered, 0)} of the time",
-                "its energy takes the mean of that time for all of it",
+                "its energy assumes the mean of that time for the whole soak",
             )

@@ -57,7 +57,9 @@ def _of_table(table_name: str) -> list[Analysis]:
 
 def _of_stored(result: Result) -> list[Analysis]:
     if result.is_soak:
-        raise InvalidInput(f"{result.id}: a soak is one load, no series of cases; 'linewatt show' tells it")
+        raise InvalidInput(
+            f"{result.id}: a soak is a single load, not a series of cases; 'linewatt show' shows it"
+        )
     analyses = [
         analyse_series(series.title, series.summaries)
         for group in digest_of(result).groups

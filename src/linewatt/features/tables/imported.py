@@ -312,14 +312,14 @@ def test_of(cell: str) -> TestName | None:
 def _test(cell: str) -> TestName:
     test = test_of(cell)
     if test is None:
-        raise BadCell(f"{_shown(cell)} is none of {TESTS}")
+        raise BadCell(f"{_shown(cell)} is not one of {TESTS}")
     return test
 
 
 def one_of(cell: str, meanings: Mapping[str, T]) -> T:
     """What a word stands for. Raises BadCell."""
     if cell not in meanings:
-        raise BadCell(f"{_shown(cell)} is none of {', '.join(meanings)}")
+        raise BadCell(f"{_shown(cell)} is not one of {', '.join(meanings)}")
     return meanings[cell]
 
 

@@ -142,7 +142,7 @@ def _known_tests(table: Table, source: str) -> None:
     for row in table.rows:
         test = row.cells.get("test", "")
         if test and test_of(test) is None:
-            raise InvalidInput(f"{source}: row {row.number}, column test: {test!r} is none of {TESTS}")
+            raise InvalidInput(f"{source}: row {row.number}, column test: {test!r} is not one of {TESTS}")
 
 
 def _imported_trial(trial: Trial, at_s: float) -> Trial:

@@ -95,7 +95,7 @@ class Published:
             return ()
         would = disagreement.stated_bps * (self.duration_s or 0.0)
         is_peak = disagreement.stated_bps > disagreement.mean_bps
-        taken = "take the rate for a peak" if is_peak else "the rate is no peak: take it as stated"
+        taken = "take the rate for a peak" if is_peak else "the rate is not a peak: take it as stated"
         return (
             Flag(
                 "total-disagrees-with-rate",

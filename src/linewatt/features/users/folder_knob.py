@@ -80,7 +80,7 @@ class UsersFolder:
     def parse(self, output: str) -> str:
         shown = output.strip()
         if shown not in (PRESENT, ABSENT):
-            raise ParseError(f"it is no folder but a {shown[:20]!r}; look at it and remove it by hand")
+            raise ParseError(f"it is not a folder but a {shown[:20]!r}; look at it and remove it by hand")
         return shown
 
     def wanted(self, before: str, value: str) -> str:

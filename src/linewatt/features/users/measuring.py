@@ -64,7 +64,7 @@ def done_in(run: TrialRun, window: Window, clients: Sequence[str]) -> Done:
         covered_s = sum(share * (report.end_s - report.start_s) for report, share in parts)
         if covered_s < COVERAGE_NEEDED * window.seconds:
             raise ParseError(
-                f"{host}: its users told what they did in {covered_s:.1f} s of the window's "
+                f"{host}: the reports of its users cover {covered_s:.1f} s of the window of "
                 f"{window.seconds:.1f} s"
             )
         payload = sum(share * (report.received_bytes + report.sent_bytes) for report, share in parts)
@@ -106,8 +106,8 @@ def users_flags(run: TrialRun, done: Done, hosts: Mapping[str, HostSpec]) -> Ite
         yield Flag(
             "many-transfers-failed" if done.many_failed else "transfers-failed",
             server,
-            f"{done.failed} failed beside about {done.transfers:.0f} transfers in the window: {kinds}{first}",
-            "look at the kind of failure in docs/users.md; take away what makes it, and measure again",
+            f"{done.failed} failed, about {done.transfers:.0f} completed in the window: {kinds}{first}",
+            "look up the kind of failure in docs/users.md, remove its cause, and measure again",
         )
     yield from _unserved(run, done)
     for host, cores in done.client_cores.items():
@@ -115,7 +115,7 @@ def users_flags(run: TrialRun, done: Done, hosts: Mapping[str, HostSpec]) -> Ite
             yield Flag(
                 "client-saturated",
                 host,
-                f"its users used {cores:.2f} cores, and one thread is all they have",
+                f"its users used {cores:.2f} cores; they run in a single thread",
                 "spread the users over more clients",
             )
 
@@ -128,9 +128,9 @@ def _unserved(run: TrialRun, done: Done) -> Iterator[Flag]:
         yield Flag(
             "arrivals-not-served",
             case.receiver,
-            f"about {done.transfers:.0f} of {due:.0f} transfers that were asked for in the window were done "
-            f"({100 * done.transfers / due:.0f} %): {case.arrival_rate_hz:g} a second",
-            "the figures are those of the transfers that were done; ask for fewer, or give more users",
+            f"about {done.transfers:.0f} of {due:.0f} requested transfers completed in the window "
+            f"({100 * done.transfers / due:.0f} %); requested rate {case.arrival_rate_hz:g} per second",
+            "the figures belong to the completed transfers; lower the rate, or add users",
         )
 
 
@@ -156,7 +156,7 @@ class UsersMeasuring:
         done = done_in(run, window, [name for name in case.hosts if name != case.receiver])
         if not done.payload_bps:
             raise ParseError(
-                f"users moved nothing in the window; {'; '.join(run.complaints) or 'none has failed'}"
+                f"users moved no data in the window; {'; '.join(run.complaints) or 'no transfer failed'}"
             )
         trial = trial_of(Cut(run, [], window, readings, setup, done.client_cores), overhead_s)
         again = whole_sum(end.counters.get("nstat.TcpRetransSegs") for end in trial.ends)

@@ -39,7 +39,7 @@ def read_ini(text: str, file: str) -> Tree:
         if match := _SECTION.fullmatch(content):
             group, kind = match[1], match[2] or "hosts"
             if kind not in ("hosts", "vars", "children"):
-                raise place.error(f"[{group}:{kind}] is no section; use hosts, vars or children")
+                raise place.error(f"[{group}:{kind}] is not a section; use hosts, vars or children")
             tree.group(group)
             if kind == "vars":
                 with_variables.setdefault(group, place)

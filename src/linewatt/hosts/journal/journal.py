@@ -226,7 +226,7 @@ def _locked(path: Path, flags: int = 0) -> int:
     handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | flags, 0o600)
     try:
         if not S_ISREG(os.fstat(handle).st_mode):
-            raise JournalError(f"{path}: is no undo journal but another kind of file; move it away")
+            raise JournalError(f"{path}: is not an undo journal but another kind of file; move it away")
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         os.close(handle)
@@ -269,7 +269,7 @@ def read_journal(path: Path) -> Content:
         raise
     except OSError as error:
         raise JournalError(f"{path}: the undo journal cannot be read: {error.strerror}") from error
-    raise JournalError(f"{path}: is no undo journal but another kind of file; move it away")
+    raise JournalError(f"{path}: is not an undo journal but another kind of file; move it away")
 
 
 def journals(root: Path) -> list[Path]:

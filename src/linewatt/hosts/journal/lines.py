@@ -148,7 +148,7 @@ class _Reader:
         elif kind == "undone":
             self.entries.pop(self._number_of_change(event), None)
         else:
-            raise _Damaged(f"event {kind!r:.40} is none that this linewatt knows")
+            raise _Damaged(f"event {kind!r:.40} is unknown to this linewatt")
 
     def _intend(self, event: dict[str, Any]) -> None:
         entry = _read_as(Entry, event)

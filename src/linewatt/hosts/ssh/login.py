@@ -203,7 +203,7 @@ def key_problem(path: Path) -> str | None:
     try:
         asyncssh.import_public_key(data)
     except ValueError:
-        return "is no private key that can be read here; make one with ssh-keygen"
+        return "is not a private key that linewatt can read; make one with ssh-keygen"
     private = path.with_suffix("") if path.suffix == ".pub" else None
     return f"is a public key; name the private one{f', {private}' if private and private.exists() else ''}"
 

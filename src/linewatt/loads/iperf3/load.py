@@ -229,7 +229,7 @@ def _check(job: LoadJob, version: Version) -> None:
     if not 1 <= job.streams <= MAX_STREAMS:
         raise InvalidInput(f"iperf3 runs 1 to {MAX_STREAMS} streams a process, not {job.streams}")
     if job.rate_bps is not None and job.rate_bps / job.streams < 1:
-        raise InvalidInput(f"a rate of {job.rate_bps:g} bit/s is none; leave it out to run unlimited")
+        raise InvalidInput(f"a rate of {job.rate_bps:g} bit/s is not a rate; leave it out to run unlimited")
     if why := too_small(job.test, job.family):
         raise InvalidInput(why)
     if job.zerocopy and job.test != "tcp":

@@ -24,7 +24,7 @@ def json_after_warnings(text: str) -> dict[str, Any]:
         raise ParseError(f"iperf3 wrote no JSON but: {first_line(text)}")
     document = read_json(text[start:], f"iperf3's JSON of {len(text)} characters is cut off or damaged")
     if not isinstance(document, dict):
-        raise ParseError("iperf3's JSON is no object")
+        raise ParseError("iperf3's JSON is not an object")
     return document
 
 
@@ -153,14 +153,14 @@ def other_end(document: dict[str, Any]) -> LoadEnd | Missing:
     name = "sum_sent" if is_sender else "sum_received"
     totals = end.get(name)
     if not is_client:
-        return Missing("iperf3 tells a server nothing of its client")
+        return Missing("iperf3 does not send the client's results to the server")
     if not isinstance(totals, dict) or not totals.get("bytes"):
         return Missing(
             f"iperf3's {name} is {'empty' if isinstance(totals, dict) else 'missing'} in the client's file"
         )
     seconds = float(totals["end"]) - float(totals["start"])
     if seconds <= 0:
-        return Missing(f"iperf3's {name} is of no time")
+        return Missing(f"iperf3's {name} covers no time")
     is_udp = start["test_start"]["protocol"] == "UDP"
     return LoadEnd(
         is_sender=is_sender,

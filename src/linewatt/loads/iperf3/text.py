@@ -403,7 +403,7 @@ def _interval(row: _Row, *, is_sender: bool, is_udp: bool) -> LoadInterval:
 def _other(test: _Test, table: _Table, *, is_sender: bool, is_udp: bool) -> LoadEnd | Missing:
     """What the text has of the other end; or why nothing."""
     if not test.is_client:
-        return Missing("iperf3 tells a server nothing of its client")
+        return Missing("iperf3 does not send the client's results to the server")
     served_table = _table(test.served)
     other_rows = [row for row in _whole(served_table.intervals) if not row.is_omitted]
     if other_rows:

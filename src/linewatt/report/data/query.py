@@ -127,7 +127,7 @@ def _one_select(connection: Any, text: str) -> Any:
     try:
         text.encode()
     except UnicodeError:
-        raise InvalidInput("sql: the query is no UTF-8") from None
+        raise InvalidInput("sql: the query is not valid UTF-8") from None
     statements = connection.extract_statements(text)
     if len(statements) != 1:
         raise InvalidInput(f"sql: takes one SELECT, not {len(statements) or 'no'} statements")

@@ -69,7 +69,7 @@ def _campaign(result: Result) -> Iterator[str]:
     yield from (
         markdown.fenced(text)
         if text
-        else ("There is none on record, or it is no YAML: it is not shown, for logins in it.", "")
+        else ("The file is not stored, or not shown: it is not valid YAML and may contain logins.", "")
     )
     version = result.manifest.linewatt_version or "not recorded"
     origin = f"Imported from {source} with" if source else "Measured with"

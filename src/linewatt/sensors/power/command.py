@@ -192,7 +192,7 @@ def _number(value: object, what: str) -> float:
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise ParseError(f"command: {what} is {str(value)[:40]}, no finite number")
+        raise ParseError(f"command: {what} is {str(value)[:40]}, not a finite number")
     return number
 
 

@@ -209,7 +209,7 @@ class Item:
         number = _number(value)
         if number is None:
             shown = "null" if value is None else repr(str(value)[:40])
-            return Missing(f"{self.path}: is {shown}, no number")
+            return Missing(f"{self.path}: is {shown}, not a number")
         if self.valid is not None and at(document, self.valid)[0] is False:
             return Missing(f"{self.valid}: the device says that its reading is not valid")
         return number * self.scale

@@ -96,16 +96,14 @@ class ModbusRegister(Quantity):
     def reading(self, registers: Sequence[int]) -> Answer:
         """The value (pure)."""
         if len(registers) != self.words:
-            return Missing(
-                f"{self.place}: {len(registers)} registers in the answer, {self.words} were asked for"
-            )
+            return Missing(f"{self.place}: {len(registers)} registers in the answer, {self.words} requested")
         ordered = registers if self.word_order == "big" else list(reversed(registers))
         packed = struct.pack(f">{self.words}H", *ordered)
         (value,) = struct.unpack(f">{FORMATS[self.type]}", packed)
         if not math.isfinite(value):
-            return Missing(f"{self.place}: {value}, no number")
+            return Missing(f"{self.place}: {value}, not a number")
         if value == self.missing:
-            return Missing(f"{self.place}: {value:g}, the meter's word for no reading")
+            return Missing(f"{self.place}: {value:g}, which this meter returns for no reading")
         return float(value * self.scale)
 
 

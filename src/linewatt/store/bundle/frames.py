@@ -98,7 +98,7 @@ class Frame:
         """Why it is not the frame of this file."""
         member = self.member()
         if member is None:
-            return "is no member of a tar archive"
+            return "is not a member of a tar archive"
         if not member.isreg():
             return f"is {_KINDS.get(member.type, 'no regular file')}, not a regular file"
         if member.name != f"{result}/{name}":

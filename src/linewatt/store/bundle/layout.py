@@ -48,7 +48,7 @@ _SKIPPABLE = 0x184D2A50
 
 def _plain(name: str) -> str:
     if not sums.is_name(name) or not name.isprintable() or any(p.startswith(".") for p in name.split("/")):
-        raise ValueError("is no name of a file below a result")
+        raise ValueError("is not the name of a file below a result")
     return name
 
 

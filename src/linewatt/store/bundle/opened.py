@@ -61,7 +61,7 @@ def opened(bundle: Path) -> Iterator[Opened]:
         try:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                raise InvalidInput(f"{bundle}: is no regular file; a bundle is read from a file")
+                raise InvalidInput(f"{bundle}: is not a regular file; a bundle is read from a file")
             bundle_file = _listed(bundle, file)
             _refuse_damaged(bundle_file, status.st_size)
         except OSError as error:
@@ -96,7 +96,7 @@ def _first(bundle: Path, file: BinaryIO) -> tuple[bytes, int]:
     """What is in the first frame, and its size in the file. Raises InvalidInput."""
     file.seek(0)
     if file.read(len(layout.MAGIC)) != layout.MAGIC:
-        raise refused(bundle, layout.LIST, f"damaged, or this is no bundle of linewatt; {_AGAIN}")
+        raise refused(bundle, layout.LIST, f"damaged, or this is not a linewatt bundle; {_AGAIN}")
     try:
         size = size_of_frame(file, 0)
         data = Frame(file, 0, size).unpacked().read(layout.MOST_OF_LIST + 1)
@@ -106,7 +106,7 @@ def _first(bundle: Path, file: BinaryIO) -> tuple[bytes, int]:
         raise refused(bundle, layout.LIST, f"is longer than {layout.MOST_OF_LIST} bytes")
     if not data.startswith(layout.LIST.encode() + b"\0"):
         name = foreign.entered(data[:100].split(b"\0")[0])
-        raise refused(bundle, layout.LIST, f"this is no bundle of linewatt: it begins with {name!r:.60}")
+        raise refused(bundle, layout.LIST, f"this is not a linewatt bundle: it begins with {name!r:.60}")
     return data, size
 
 

@@ -104,7 +104,7 @@ def _packed(result: Path, names: list[str], frames: BinaryIO) -> Iterator[Entry]
 
 def _frame(path: Path, member: str, name: str, frames: BinaryIO, behind: bytes) -> Entry:
     if not stat.S_ISREG(path.lstat().st_mode):
-        raise StoreError(f"{path}: is no regular file, which no result has; take it away")
+        raise StoreError(f"{path}: is not a regular file; results contain only regular files; remove it")
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         head, pad = layout.header(member, size), layout.padding(size)

@@ -99,7 +99,9 @@ class TableKnob:
         numbers = {}
         for option, text in asked(value, self.example).items():
             if option not in self.options.values():
-                raise InvalidInput(f"{option!r} is no {self.thing}; {choices(self.options.values(), option)}")
+                raise InvalidInput(
+                    f"unknown {self.thing} {option!r}; {choices(self.options.values(), option)}"
+                )
             numbers[option] = whole(text, self.lowest)
         return numbers
 

@@ -33,7 +33,7 @@ class Rfs:
         if flows & (flows - 1):
             below = 1 << flows.bit_length() - 1
             raise InvalidInput(
-                f"{flows} flows are no power of two, which the kernel keeps; write {below} or {2 * below}"
+                f"{flows} flows: the kernel keeps only powers of two; write {below} or {2 * below}"
             )
         return str(flows or "off")
 

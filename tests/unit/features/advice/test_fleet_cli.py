@@ -175,7 +175,7 @@ def test_of_several_series_one_is_named(run: Run, tmp_path: Path) -> None:
     assert found["cheapest"]["series"] == "TCP, h1 → h2, IPv6"
     code, _, err = run("advise", "fleet", *ASKED, "--from", name, "--series", "udp")
     assert (code, len(err.splitlines())) == (2, 1)
-    assert "is none of them" in err
+    assert "matches no series" in err
 
 
 def test_the_page_is_whole_and_has_the_picture(run: Run, tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ BAD = (
     ("--target-gbps 10 --from TABLE --psu-level gold", "need --psu-rating-w"),
     ("--target-gbps 10 --from TABLE --psu-rating-w 800 --psu-level wood", "there is no level 'wood'"),
     ("--target-gbps 10 --from TABLE --psu-rating-w 800 --psu-count 99", "--psu-count must be from 1 to 16"),
-    ("--target-gbps 10 --from TABLE --series udp", "is none of them"),
+    ("--target-gbps 10 --from TABLE --series udp", "matches no series"),
     ("--target-gbps 10 --from TABLE -o .", "is a directory"),
 )
 

@@ -285,7 +285,7 @@ HEADER = "load_percent,efficiency_percent\n"
         (HEADER + "10,90\n\n20,91\n10,92\n", "own.csv:5: load_percent 10 is there twice"),
         (HEADER + "10,90\n20\n", "own.csv:3: more or fewer cells than the header has"),
         (HEADER + "10,90\n20,91,92\n", "own.csv:3: more or fewer cells than the header has"),
-        (HEADER + "10,90\n", "own.csv: one row is no table"),
+        (HEADER + "10,90\n", "own.csv: a single row; at least two loads are needed"),
         (HEADER, "own.csv: the file has a header but no rows"),
         ("", "own.csv: the file is empty"),
         (HEADER + "10,nan\n", "own.csv:2: efficiency_percent: 'nan' is not a number"),

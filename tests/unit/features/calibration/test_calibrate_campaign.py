@@ -64,7 +64,7 @@ def test_settings_and_sensors_stay_as_they_are(tmp_path: Path) -> None:
     [
         ({"soak": "1h"}, "soak: two meters are compared over trials"),
         ({"tests": []}, "tests: names no test"),
-        ({"pairs": ["h1 -> h3"]}, "pairs: h2 is in none of them"),
+        ({"pairs": ["h1 -> h3"]}, "pairs: no pair contains h2"),
     ],
     ids=str,
 )

@@ -90,12 +90,12 @@ def test_a_span_that_is_too_small_tells_no_gain_from_an_offset() -> None:
             Meter(step_w=1000.0, offset_w=1000.0),
             Meter(),
             Staircase(),
-            "bmc stood still at 1000.0 W all through",
+            "bmc stood still at 1000.0 W in all windows",
         ),
         (Meter(gain=-0.96, offset_w=150.0), Meter(), Staircase(), "bmc stood still: pdu went from 7"),
         (Meter(), Meter(gain=-0.98, offset_w=150.0), Staircase(), "pdu stood still: pdu went from 15"),
         (Meter(), Meter(), Staircase(most_w=74.0), "the power hardly moved: pdu went from 7"),
-        (Meter(averaging_s=45.0), Meter(), Staircase(window_s=8.0), "windows are long enough for two meters"),
+        (Meter(averaging_s=45.0), Meter(), Staircase(window_s=8.0), "windows are long enough: one meter"),
     ],
     ids=["all one value", "meter", "reference", "load", "short windows"],
 )
@@ -193,12 +193,14 @@ def test_json_has_units_in_its_keys(tmp_path: Path, run: Run) -> None:
 def test_what_is_not_told_has_an_exit_code_of_its_own(tmp_path: Path, run: Run) -> None:
     path = stored(tmp_path / "results", 1, Meter(step_w=1000.0, offset_w=1000.0))
     out = words(run, path, code=4)
-    assert "bmc against pdu: no gain and offset: bmc stood still at 1000.0 W all through" in out
+    assert "bmc against pdu: no gain and offset: bmc stood still at 1000.0 W in all windows" in out
 
 
 def test_watts_of_two_sides_of_a_supply_are_no_error_of_either(tmp_path: Path, run: Run) -> None:
     path = stored(tmp_path / "results", 1, Meter(gain=-0.1), bmc="psu-out")
-    assert "bmc is PSU DC out and pdu is wall: the difference is no error of either alone" in words(run, path)
+    assert "bmc is PSU DC out and pdu is wall: the difference is not an error of either meter" in words(
+        run, path
+    )
 
 
 @pytest.mark.parametrize(

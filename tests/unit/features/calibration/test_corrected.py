@@ -116,13 +116,14 @@ def test_the_corrected_figure_stands_beside_what_was_read() -> None:
     assert made.idle_windows_w == pytest.approx((77 / 1.04, 79 / 1.04))
     assert made.tolerance_ratio == 0.01
     assert made.method.startswith(
-        "corrected: (reading − 6.0 W) / 1.0400, by r of 2026-01-01 00:00 UTC against pdu, stated within 1.0 %"
+        "corrected: (reading − 6.0 W) / 1.0400, by r of 2026-01-01 00:00 UTC against pdu, stated "
+        "tolerance 1.0 %"
     )
     assert isinstance(total := power_of_system(powers(now)), Total)
     assert total.power_w == pytest.approx(150.0)
     assert total.provenance == "corrected"
     assert codes(now) == ["power-corrected"]
-    assert "150.0 W from 162.0 W as read" in now.flags[0].evidence
+    assert "150.0 W from a reading of 162.0 W" in now.flags[0].evidence
 
 
 def test_its_bound_is_of_gain_and_offset_together_and_of_the_reference() -> None:
@@ -145,7 +146,7 @@ def test_a_reference_that_nobody_knows_leaves_no_bound() -> None:
     made = powers(corrected(trial(READ), by(unknown)))[0]
     assert made.power_w == pytest.approx(150.0)
     assert (made.energy_uncertainty_j, made.idle_uncertainty_w) == (None, None)
-    assert "how true is not known" in made.method
+    assert "tolerance not known" in made.method
 
 
 def test_it_is_made_anew_from_what_was_read_each_time() -> None:
@@ -168,7 +169,7 @@ def test_supplies_that_were_calibrated_together_are_corrected_together() -> None
     lacking = corrected(trial(ins[0]), by(two))
     assert powers(lacking) == (ins[0],)
     assert codes(lacking) == ["power-not-corrected"]
-    assert "and what was read of that is in1" in lacking.flags[0].evidence
+    assert "but the channels read are in1" in lacking.flags[0].evidence
 
 
 def test_a_reading_that_is_missing_is_corrected_to_nothing() -> None:
@@ -189,7 +190,7 @@ def test_a_power_beyond_the_staircase_is_told(read_w: float, told: bool) -> None
     now = corrected(trial(replace(READ, power_w=read_w, energy_j=10 * read_w)), by())
     assert ("calibration-extrapolated" in codes(now)) is told
     if told:
-        assert "is of 72 to 228 W, and what is corrected lies 17 W outside" in now.flags[-1].evidence
+        assert "covers 72 to 228 W; the corrected power is 17 W outside" in now.flags[-1].evidence
 
 
 @pytest.mark.parametrize(("days", "told"), [(364, False), (366, True)])
@@ -309,15 +310,15 @@ def test_corrected_watts_are_not_compared_with_watts_as_read(calibrated: Path, u
         (None, {"soak": "1h"}, "soak has no corrected figures"),
         (None, {"h2": {"address": "192.0.2.9"}}, "of another host: h2 was '192.0.2.2', and is '192.0.2.9'"),
         (lambda found: found.update(host="h3"), {}, "has no calibration of bmc of h2; it has: bmc of h3"),
-        (lambda found: found["meter"].update(scope="psu-out"), {}, "is of psu-out against wall"),
+        (lambda found: found["meter"].update(scope="psu-out"), {}, "compares psu-out with wall"),
         (
             lambda found: found.update(gain=None, withheld="too still"),
             {},
-            "so nothing is corrected by it: too still",
+            "so it cannot correct readings: too still",
         ),
         (lambda found: found.update(measured_s=9e9), {}, "was made later than now"),
-        (lambda found: found.update(steps=[]), {}, "are none that linewatt calibrate writes"),
-        (lambda found: found.update(gain="4 %"), {}, "is no calibration of linewatt: gain"),
+        (lambda found: found.update(steps=[]), {}, "do not come from linewatt calibrate"),
+        (lambda found: found.update(gain="4 %"), {}, "is not a calibration of linewatt: gain"),
     ],
     ids=[
         "no file",

@@ -168,7 +168,7 @@ def test_of_a_clients_file_alone_goodput_is_what_the_receiver_told_it(tmp_path: 
     sent = document(MORE / "gen" / "client-udp.json")["end"]["sum_sent"]
     assert trial.offered_bps == pytest.approx(8 * sent["bytes"] / sent["seconds"], rel=1e-3)
     (flag,) = [one for one in trial.flags if one.code == "told-by-the-other-end"]
-    assert "what the receiver counted is from gen/client-udp.json: end.sum_received" in flag.evidence
+    assert "the count of the receiver comes from gen/client-udp.json: end.sum_received" in flag.evidence
     assert "load-versions-differ" not in codes(whole), "the receiver's version is not told"
     assert {"udp-loss", "cpu-missing"} <= codes(whole)
 
@@ -291,7 +291,7 @@ def test_without_the_receivers_count_there_is_no_throughput(tmp_path: Path) -> N
 
 def test_whole_seconds_beside_a_short_load_make_cpu_doubtful_until_enough_is_left_out(two: Whole) -> None:
     (flag, *_) = [one for one in two.trials[0].trial.flags if one.code == "stamps-too-coarse"]
-    assert "± 1.1 s only" in flag.evidence
+    assert "only to ± 1.1 s" in flag.evidence
     assert "--omit 2.1 --tail 2.1" in flag.advice
     assert "stamps-too-coarse" not in codes(imported(TWO, omit_s=2.1, tail_s=2.1))
 
@@ -368,7 +368,8 @@ def test_one_reading_that_stands_for_the_rest_of_a_window_is_told_whichever_tool
     )
     (flag,) = [one for one in imported(tmp_path).trials[0].trial.flags if one.code == "host-stood-still"]
     assert (
-        "for 31.0 s, in place of 1.0 s: it stood still, its tool was stopped, or its clock" in flag.evidence
+        "for 31.0 s (usually one every 1.0 s): the host stalled, its tool was stopped, or its clock"
+        in flag.evidence
     )
 
 
@@ -462,7 +463,7 @@ def test_a_test_that_failed_is_a_failed_trial_with_iperf3s_words(tmp_path: Path)
         ),
         (lambda at: (at / "x").symlink_to("/etc/passwd"), "x: is a symbolic link, and none is followed"),
         (lambda at: (at / "gen").symlink_to("/etc"), "gen: is a symbolic link"),
-        (lambda at: os.mkfifo(at / "x"), "x: is no regular file"),
+        (lambda at: os.mkfifo(at / "x"), "x: is not a regular file"),
         (lambda at: (at / "a\nb").write_text("x"), "a name that cannot be shown"),
         (lambda at: (at / "a/b/c/d").mkdir(parents=True), "folders go too deep"),
         (lambda at: shutil.copy(TWO / "gen" / "mpstat.json", at), "no file of a load among them"),
@@ -650,7 +651,7 @@ def test_watts_of_a_power_reading_that_is_not_activated_are_doubtful_and_its_sta
     (power,) = end_of(whole, "receiver").power
     assert power.power_w == pytest.approx(360)
     (flag,) = [one for one in whole.trials[0].trial.flags if one.code == "power-not-activated"]
-    assert flag.evidence == "dut/bmc.log: the BMC says of its power reading: deactivated"
+    assert flag.evidence == "dut/bmc.log: state of the BMC's power reading: deactivated"
     assert "power-not-activated" not in codes(bmc_that_says(tmp_path, "360", "activated"))
 
 
@@ -698,7 +699,7 @@ def test_sensors_that_are_not_the_systems_are_named_where_its_watts_are_missing(
     assert [(one.scope, one.power_w) for one in receiver.power] == [("other:Power Supply 1", 115)]
     assert power_of_system(receiver.power) == Missing(
         "no source of system power is named; read were ipmitool Power Supply 1, whose names do not say that "
-        "they are it, or which side of a supply"
+        "they are the system, or which side of a supply"
     )
 
 
@@ -889,7 +890,7 @@ def test_what_flent_noted_of_its_host_is_read_and_said_to_be_missing_of_the_othe
     assert facts["sysctl"] == {"net.ipv4.tcp_congestion_control": "cubic"}
     (flag,) = [one for one in whole.trials[0].trial.flags if one.code == "settings-unknown"]
     missing = "MTU, offloads of 10.70.2.2, the rate of the line of 10.70.2.2, governor and other settings"
-    assert flag.evidence.startswith(f"not read from the files: {missing}")
+    assert flag.evidence.startswith(f"not in the files: {missing}")
 
 
 def test_a_count_of_a_whole_test_is_not_that_of_a_part_of_it() -> None:

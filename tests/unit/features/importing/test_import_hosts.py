@@ -98,7 +98,7 @@ def test_readings_of_the_only_host_whose_addresses_no_file_says_are_the_servers(
     (named,) = [flag for flag in imported(tmp_path).trials[0].trial.flags if flag.code == NAMED_OTHERWISE]
     assert (named.where, named.evidence) == (
         "gen",
-        "readings are of a host that calls itself dut; gen/client.json calls it gen",
+        "the readings name their host dut; gen/client.json names it gen",
     )
     (tmp_path / "dut").mkdir()
     (tmp_path / "gen" / "mpstat.txt").rename(tmp_path / "dut" / "mpstat.txt")

@@ -159,7 +159,9 @@ def test_bits_that_are_bytes_are_refused(tmp_path: Path) -> None:
     assert "as which netperf prints bytes/s; let it print 10^6bits/s (-f m)" in why_not(
         tmp_path, UDP.replace("10^6bits", "10^0bits")
     )
-    assert "is in Trans/s, which is no rate of bytes" in why_not(tmp_path, UDP.replace("10^6bits", "Trans"))
+    assert "is in Trans/s, which is not a rate of bytes" in why_not(
+        tmp_path, UDP.replace("10^6bits", "Trans")
+    )
 
 
 def test_of_udp_the_first_line_was_sent_and_the_second_arrived(tmp_path: Path) -> None:

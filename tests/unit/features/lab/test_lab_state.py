@@ -254,7 +254,7 @@ def test_an_inventory_copy_never_overwrites_what_is_not_ours(tmp_path: Path) -> 
     theirs = tmp_path / "hosts.yaml"
     theirs.write_text("all: {}\n")
     for path in (theirs, tmp_path):
-        with pytest.raises(InvalidInput, match="exists and is no inventory of lab one"):
+        with pytest.raises(InvalidInput, match="exists and is not an inventory of lab one"):
             api._check_copy(path, "one")
     with pytest.raises(InvalidInput, match="is not a directory"):
         api._check_copy(tmp_path / "nosuch/hosts.yaml", "one")

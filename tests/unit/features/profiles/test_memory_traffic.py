@@ -49,9 +49,9 @@ def test_where_only_reads_are_counted_no_total_is_made_up() -> None:
         ("<not counted>,MiB,uncore_imc_1/cas_count_read/,0,0.00,,", "never free"),
         ("9.5,MiB,uncore_imc_1/cas_count_read/,1000,20.00,,", "20 % of the window"),
         ("9.5,MiB,uncore_imc_1/cas_count_read/,1000,nan,,", "nan % of the window"),
-        ("950,,uncore_imc_1/cas_count_read/,1000,100.00,,", "which is no number of MiB"),
-        ("nan,MiB,uncore_imc_1/cas_count_read/,1000,100.00,,", "which is no number of MiB"),
-        ("-1,MiB,uncore_imc_1/cas_count_read/,1000,100.00,,", "which is no number of MiB"),
+        ("950,,uncore_imc_1/cas_count_read/,1000,100.00,,", "which is not a number of MiB"),
+        ("nan,MiB,uncore_imc_1/cas_count_read/,1000,100.00,,", "which is not a number of MiB"),
+        ("-1,MiB,uncore_imc_1/cas_count_read/,1000,100.00,,", "which is not a number of MiB"),
         ("many,MiB,uncore_imc_1/cas_count_read/,1000,100.00,,", "perf stat says 'many'"),
     ],
 )

@@ -266,7 +266,7 @@ def test_a_certificate_needs_its_key_and_both_must_be_some(tmp_path: Path) -> No
         checked(settings(tls_cert=cert, tls_key=key))
     cert.write_text("x")
     key.write_text("x")
-    with pytest.raises(InvalidInput, match="are no certificate"):
+    with pytest.raises(InvalidInput, match="are not a certificate"):
         checked(settings(tls_cert=cert, tls_key=key))
 
 

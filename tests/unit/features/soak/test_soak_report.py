@@ -398,7 +398,7 @@ def test_missing_chunks_stand_in_every_view(tmp_path: Path) -> None:
     path, _ = write(tmp_path, CALM)
     without(path, 1)
     done = invoke(["show", path.name, "--full", "--results", str(tmp_path)])
-    assert "chunk-missing (the result): not there: part 1, chunk 1, " in done.stdout
+    assert "chunk-missing (the result): missing: part 1, chunk 1, " in done.stdout
     told = invoke(["show", path.name, "--results", str(tmp_path), "--json"])
     (one,) = json.loads(told.stdout)["missing"]
     assert (one["part"], one["first"], one["last"]) == (1, 1, 1)
@@ -590,9 +590,9 @@ def asked_for(rate_bps: float | None, instances: int = 1, **more: Any) -> dict[s
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        (asked_for(5.9e8), "800 Mbps where 590 Mbps were asked for (135.6 %)"),
-        (asked_for(3e8, 2), "800 Mbps where 600 Mbps were asked for (133.3 %)"),
-        (asked_for(3e8, pairs=[["a", "b"], ["b", "a"]], concurrent_pairs=True), "600 Mbps were asked for"),
+        (asked_for(5.9e8), "800 Mbps with a requested 590 Mbps (135.6 %)"),
+        (asked_for(3e8, 2), "800 Mbps with a requested 600 Mbps (133.3 %)"),
+        (asked_for(3e8, pairs=[["a", "b"], ["b", "a"]], concurrent_pairs=True), "with a requested 600 Mbps"),
         (asked_for(4e8, 2), ""),
         (asked_for(7.9e8), ""),
         (asked_for(None), ""),

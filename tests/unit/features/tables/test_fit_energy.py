@@ -247,7 +247,7 @@ def test_the_published_table_shuffled_has_no_figures(run: Run) -> None:
         (readings(lambda size, rate: 300.0), "power is 300 W in every row"),
         (readings(drawn_w, (256,)), "one packet size"),
         (readings(drawn_w, SIZES, (1e10,)) * 2, "one rate"),
-        (readings(drawn_w, (64, 256), (1e10, 2e10)), "4 rows: 6 are the least"),
+        (readings(drawn_w, (64, 256), (1e10, 2e10)), "4 rows: 6 are needed"),
         ([*readings(drawn_w, (64, 1500), (1e10,)), *readings(drawn_w, (64,), (2e10,))] * 2, "3 states of"),
         (readings(drawn_w, (1000, 1020)), "cannot be told apart: condition number"),
         (readings(lambda s, r: 300 + 9 * min(r, 2.5e10) / 2.5e10), "in a curve, not in a line"),
@@ -299,7 +299,7 @@ def test_power_without_traffic_below_0_is_withheld() -> None:
     rows = [Row(one.bit_per_s, one.packets_per_s, one.power_w - 310, one.name) for one in rows_of(noisy(1))]
     fit = fit_energy(rows)
     assert fit.figures[BASE_POWER.key].value is None
-    assert "below 0, which nothing draws" in str(fit.figures[BASE_POWER.key].reason)
+    assert "below 0, which is impossible" in str(fit.figures[BASE_POWER.key].reason)
 
 
 def test_a_row_that_was_cut_is_left_out_and_told_of(run: Run) -> None:

@@ -162,7 +162,7 @@ def test_idle_that_is_not_on_the_model_is_no_row_of_it(run: Run) -> None:
     assert "as soon as packets flow" in said
     assert inside(found, "p_offset_w", BASE_W)
     drifted = document(run, renamed(Planted(idle_windows_w=(80.0, 100.0)).trials()))
-    assert "idle windows are no rows of the fit: idle was 80.0 W before" in drifted["warnings"][0]
+    assert "idle windows are not used in the fit: idle was 80.0 W before" in drifted["warnings"][0]
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def changed(trials: Sequence[Trial], **counted: float | None) -> tuple[Trial, ..
     ("counted", "why"),
     [
         ({"rx_bytes": None}, "nic.rx_bytes of h2: not read"),
-        ({"tx_packets": 1e9}, "packets went the other way beside"),
+        ({"tx_packets": 1e9}, "packets went in the other direction, "),
     ],
 )
 def test_trials_without_clean_counters_are_left_out_and_counted(
@@ -246,7 +246,7 @@ def test_a_trial_whose_load_counted_no_packets_is_left_out_as_its_interface_cann
         run, (replace(trials[0], packets=None), replace(trials[1], lost_packets=None), *trials[2:])
     )
     said = " ".join(found["warnings"])
-    assert "2 of 18 trials left out: its load did not count packets" in said
+    assert "2 of 18 trials left out: the load did not count packets" in said
     assert found["rows"] == 16 + len(IDLE)
 
 
@@ -255,7 +255,7 @@ def test_an_interface_that_counts_joined_packets_is_left_out(run: Run) -> None:
     stored(Path("results"), result(trials))
     code, out, err = run("fit", "energy", "last")
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "joined ones" in err
+    assert "that arrived: they were merged" in err
 
 
 def test_one_size_tells_no_packet_from_its_bits(run: Run) -> None:
@@ -329,7 +329,7 @@ def test_a_meter_that_hangs_is_told_of_although_no_trial_says_so(run: Run) -> No
 def test_a_trial_of_which_no_end_was_recorded_did_not_fail(run: Run) -> None:
     trials = [replace(one, receiver=None) if one.number == 1 else one for one in Planted().trials()]
     (said,) = document(run, trials)["fits"][0]["warnings"]
-    assert said == "1 of 18 trials left out: nothing was recorded of this end"
+    assert said == "1 of 18 trials left out: this end was not recorded"
 
 
 def test_trials_of_another_meter_are_left_out(run: Run) -> None:

@@ -225,8 +225,8 @@ SHARES = tuple(f"app_cpu_{name}_pct" for name in ("usr", "sys", "irq", "soft", "
 @pytest.mark.parametrize(
     ("change", "columns", "says"),
     [
-        ({"test": "sctp"}, COLUMNS, "row 1 (line 2), column test: 'sctp' is none of"),
-        ({"role": ""}, COLUMNS, "column role: the empty cell is none of"),
+        ({"test": "sctp"}, COLUMNS, "row 1 (line 2), column test: 'sctp' is not one of"),
+        ({"role": ""}, COLUMNS, "column role: the empty cell is not one of"),
         ({"host": "gen"}, COLUMNS, "column host: gen is not the receiver of this row"),
         ({"sender": "arm"}, COLUMNS, "column sender: arm cannot be the receiver as well"),
         ({"receiver": "a b", "host": "a b"}, COLUMNS, "column receiver: 'a b' is not a name"),
@@ -235,7 +235,7 @@ SHARES = tuple(f"app_cpu_{name}_pct" for name in ("usr", "sys", "irq", "soft", "
         ({"throughput_unit": "GB/s"}, COLUMNS, "column throughput_unit: 'GB/s' is not a unit of rate"),
         ({"instances": "1.5"}, (*COLUMNS, "instances"), "column instances: '1.5' is not a whole number"),
         ({"repetition": "0"}, (*COLUMNS, "repetition"), "column repetition: '0' is not a whole number"),
-        ({"family": "ipx"}, (*COLUMNS, "family"), "column family: 'ipx' is none of ipv4, ipv6"),
+        ({"family": "ipx"}, (*COLUMNS, "family"), "column family: 'ipx' is not one of ipv4, ipv6"),
         (
             {"role": "srv(rcv)", "direction": "reverse"},
             (*COLUMNS, "direction"),
@@ -245,7 +245,7 @@ SHARES = tuple(f"app_cpu_{name}_pct" for name in ("usr", "sys", "irq", "soft", "
         (
             {"power_w": "3", "power_provenance": "guessed"},
             (*COLUMNS, "power_w", "power_provenance"),
-            "column power_provenance: 'guessed' is none of",
+            "column power_provenance: 'guessed' is not one of",
         ),
         ({SHARES[0]: "1"}, (*COLUMNS, *SHARES), "column app_cpu_sys_pct: the cell is empty"),
         ({SHARES[0]: "1"}, (*COLUMNS, SHARES[0]), "column app_cpu_sys_pct: the cell is empty"),

@@ -117,7 +117,7 @@ def test_an_empty_cell_is_missing_and_a_wrong_one_ends_the_import() -> None:
         "instances,throughput_mbps,psu_out_w\n1,100,150\n2,190,x\n"
     )
     assert "has no instances or no throughput" in refused("instances,throughput_mbps\n1,100\n2,\n")
-    assert "'tpc' is none of" in refused("instances,throughput_mbps,test\n1,100,tpc\n")
+    assert "'tpc' is not one of" in refused("instances,throughput_mbps,test\n1,100,tpc\n")
 
 
 def test_columns_of_no_kind_list_each_kind_once_in_one_line(run: Run) -> None:
@@ -203,7 +203,7 @@ def test_planted_costs_are_found_and_two_sizes_have_no_interval() -> None:
     assert isinstance(two, PacketEnergy)
     assert (two.bit_reach_j, two.packet_reach_j) == (None, None)
     assert fit_packet_energy(readings[:3], 32, 58) == Missing(
-        "1 packet size: two are needed to tell bits from packets"
+        "1 packet size: two are needed to separate bits from packets"
     )
     assert fit_packet_energy([*readings[:3], readings[3]], 32, 58) == Missing(
         "packet size 512 B has one rate: two are needed for a slope"
@@ -274,7 +274,7 @@ def test_components_sum_and_each_says_where_it_is_from(run: Run) -> None:
         "6 parts, 249 W in the sum of all rows (partly from datasheet, estimated), most the CPU "
         "with 136 W (55 %)"
     )
-    assert "'guess' is none of" in refused("component,power_w,provenance\nCPU,136,guess\n")
+    assert "'guess' is not one of" in refused("component,power_w,provenance\nCPU,136,guess\n")
 
 
 def test_the_diagram_of_the_published_soak_has_its_clients_ports_and_rates(run: Run) -> None:
@@ -338,7 +338,7 @@ def test_watts_of_a_scaling_table_come_about_as_its_column_says(run: Run) -> Non
     assert sources == ["simulated", "simulated", "measured"]
     assert not any("factors" in case for case in cases)
     assert "sim" in run("show", "--full")[1]
-    assert "row 1 (line 2), column power_provenance: 'guess' is none of measured" in refused(
+    assert "row 1 (line 2), column power_provenance: 'guess' is not one of measured" in refused(
         "instances,throughput_mbps,psu_out_w,power_provenance\n1,100,10,guess\n"
     )
 
@@ -430,7 +430,7 @@ def test_a_diagram_of_a_soak_has_no_port_split_or_peak_that_its_table_lacks() ->
         assert invented not in words
     assert "server: 1.00 Gbps as stated" in drawn_of(rows)
     below, _ = read_table(f"{HOUR}transfer_rate,1,Gbit/s\ndata_transferred,1e15,bits\n".encode(), "t.csv")
-    assert [flag.advice.partition(":")[0] for flag in soak_summary(below).flags] == ["the rate is no peak"]
+    assert [flag.advice.partition(":")[0] for flag in soak_summary(below).flags] == ["the rate is not a peak"]
     bare = drawn_of("clients,6,machines\nclient_groups,6,groups\nports,6,10G\n")
     assert "Group 6: 1 client – port 6 – 10G; server Not" in bare
 

@@ -24,8 +24,8 @@ def check(seen: Seen) -> Iterator[Flag]:
                 "bond-port-down",
                 end.host,
                 lost_ports.words,
-                "the figures are of a bond with fewer ports, or of both states: look at the cable, the "
-                "switch's port and dmesg, and measure again",
+                "the figures belong to a bond with fewer ports, or mix both states: check the cable, the "
+                "switch port and dmesg, and measure again",
             )
 
 

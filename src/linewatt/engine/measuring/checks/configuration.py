@@ -41,14 +41,14 @@ def changed(host: str, readback: ReadBack) -> Iterator[Flag]:
             "configuration-changed",
             host,
             "; ".join(changes.values()),
-            "find out what changed it (tuned, a network manager, somebody), undo it, and measure again",
+            "find what changed it (tuned, a network manager, a person), undo the change, and measure again",
         )
 
 
 def _since(difference: Difference) -> str:
     text = f"{_name(difference.fact)} is {difference.found}, was {difference.before}"
     if difference.as_before_s is None:
-        return f"{text} when the campaign began"
+        return f"{text} at the start of the campaign"
     at = datetime.fromtimestamp(difference.as_before_s, UTC)
     return f"{text} until at least {at:%H:%M:%S} UTC"
 
@@ -76,9 +76,9 @@ def paused(host: str, readback: ReadBack) -> Iterator[Flag]:
             "pause-frames",
             host,
             f"its data interface {' and '.join(counts)} pause frames between the reads around the window",
-            "each stops a sender for 3.4 ms at most at 10 Gbps, for 0.34 at 100; where they are many, "
-            "whoever sends them is the limit: look at the receiver's rings and PCIe, and at the switch; to "
-            "see what is lost without, turn pause off at both ends (settings: pause)",
+            "a pause frame stops a sender for at most 3.4 ms at 10 Gbps, 0.34 ms at 100 Gbps; if there are "
+            "many, the device that sends them is the limit: check the receiver's rings and PCIe, and the "
+            "switch; to see the loss without them, turn pause off at both ends (settings: pause)",
         )
 
 
@@ -95,6 +95,6 @@ def notices(host: str, reading: Reading | None, window: Window) -> Iterator[Flag
         yield Flag(
             "interface-changed",
             host,
-            f"{len(lines)} notices of the kernel about its data interface: {shown[:300]}",
-            "find out what changes it (a network manager, tuned, a script), and measure again",
+            f"{len(lines)} kernel notifications about its data interface: {shown[:300]}",
+            "find what changes it (a network manager, tuned, a script), and measure again",
         )

@@ -45,9 +45,9 @@ from linewatt.model import CgroupThrottling, CpuShares, EndResult, Flag, Outside
 from linewatt.units import format_percent
 
 _HIDDEN_ADVICE = (
-    "do not use this CPU figure; where the kernel charges by the tick, pace the load off the tick{option}, "
-    "or boot with CONFIG_VIRT_CPU_ACCOUNTING_GEN and nohz_full, "
-    "CONFIG_IRQ_TIME_ACCOUNTING for interrupts"
+    "do not use this CPU figure; if the kernel charges CPU time by the tick, pace the load out of step with "
+    "the tick{option}, or boot a kernel with CONFIG_VIRT_CPU_ACCOUNTING_GEN and nohz_full "
+    "(CONFIG_IRQ_TIME_ACCOUNTING for interrupts)"
 )
 
 
@@ -73,12 +73,12 @@ def unchecked(end: EndResult, paced: bool, tick_accounting: bool | None) -> Iter
     if not paced or not tick_accounting or all(figure is None for figure in figures):
         return
     if None in (end.cpu_cores, end.load_cpu_cores):
-        missing = "the load's own CPU use" if end.load_cpu_cores is None else "that of the whole host"
+        missing = "CPU use of the load" if end.load_cpu_cores is None else "CPU use of the whole host"
         yield Flag(
             "tick-accounting",
             end.host,
-            "its kernel charges CPU time by the tick, a paced load can run in step with the tick, "
-            f"and {missing} is missing to tell whether it did",
+            "its kernel charges CPU time by the tick; a paced load may run in step with the tick, and the "
+            f"{missing} that would show this is missing",
             "do not rely on this CPU figure; measure without a rate, or on a kernel that accounts exactly",
         )
 
@@ -141,15 +141,15 @@ def foreign(seen: Seen, end: EndResult) -> Iterator[Flag]:
             f"mpstat shows {host_account.there:.3f} cores of usr and sys on "
             f"{_where(host_account)}, the load used "
             f"{host_account.load:.3f} cores",
-            "look for another process or kernel thread there (ps -eLo psr,pcpu,comm); where there is none, a "
-            "kernel that charges by the tick charges a paced load too much",
+            "look for another process or kernel thread there (ps -eLo psr,pcpu,comm); without one, the cause "
+            "is a kernel that charges by the tick and charges a paced load too much",
         )
         return
     hosts = [machine_end.host for machine_end in on_one_machine(seen, end)]
     yield Flag(
         "foreign-load",
         ", ".join(hosts),
-        f"others used {host_account.foreign:.2f} cores in the window: "
+        f"other processes used {host_account.foreign:.2f} cores in the window: "
         f"{'; '.join(_shares_of(end, host_account, excess))}",
         "find what else runs there (top, ps -eLo psr,pcpu,comm, systemd timers), stop it, and measure again",
     )
@@ -167,7 +167,7 @@ def on_full(end: EndResult) -> Iterator[Flag]:
                     *waited_words(end.load_waited_ratio),
                 ]
             ),
-            "find what runs there (ps -eLo psr,pcpu,comm), stop it or move it, and measure again",
+            "find what else runs there (ps -eLo psr,pcpu,comm), stop it or move it, and measure again",
         )
 
 
@@ -183,8 +183,8 @@ def out_of_quota(end: EndResult) -> Iterator[Flag]:
         "cpu-quota-throttled",
         end.host,
         "; ".join(_throttled_words(cgroup, limits) for cgroup in cgroups),
-        "raise the quota (cpu.max, systemctl set-property, docker --cpus) and measure again, or say in the "
-        "result's name that it is in force",
+        "raise the quota (cpu.max, systemctl set-property, docker --cpus) and measure again, or mention the "
+        "quota in the result's name",
     )
 
 
@@ -195,11 +195,11 @@ def _is_material(cgroup: CgroupThrottling, limits: OutsideLimits, end: EndResult
 
 
 def _throttled_words(cgroup: CgroupThrottling, limits: OutsideLimits) -> str:
-    """``cgroup /a, which the load is in, was throttled 9.0 s of 10.0 s, in 100.0 % of its periods: …``."""
+    """``cgroup /a of the load was throttled 9.0 s of 10.0 s, in 100.0 % of its periods: …``."""
     throttled = throttled_words(cgroup.throttled_s, limits.between_s)
     part = format_percent(throttled_ratio(cgroup, limits))
     quota = "".join(f": {words}" for words in quota_words(cgroup))
-    return f"cgroup {cgroup.path}, which the load is in, was {throttled}, in {part} of its periods{quota}"
+    return f"cgroup {cgroup.path} of the load was {throttled}, in {part} of its periods{quota}"
 
 
 def _shared_words(end: EndResult, shared: SharedCpu) -> str:
@@ -222,12 +222,12 @@ def _shares_of(end: EndResult, host_account: Account, excess: float) -> Iterator
     for cpu in sorted(busy, key=busy.__getitem__, reverse=True):
         role = "IRQ CPU" if cpu in host_account.irq_cpus else "CPU"
         names = _names(end, (cpu,), busy[cpu])
-        yield f"{busy[cpu]:.2f} of usr and sys on {role} {cpu}, where no load was put{names}"
+        yield f"{busy[cpu]:.2f} of usr and sys on {role} {cpu}, which has no load process{names}"
     if excess:
         cpus = host_account.placed or {cpu for process in end.other_processes for cpu in process.cpus}
         names = _names(end, cpus, excess)
         used = (
-            f"{host_account.there:.2f} of usr and sys on {_where(host_account)}, of which the "
+            f"{host_account.there:.2f} of usr and sys on {_where(host_account)}, of these the "
             f"load used {host_account.load:.2f}"
         )
         yield used + names
@@ -248,8 +248,8 @@ def stolen(end: EndResult) -> Iterator[Flag]:
         yield Flag(
             "cpu-stolen",
             end.host,
-            f"{taken:.2f} cores were taken by the hypervisor, {end.cpu_cores:.2f} were used",
-            "give the virtual machine CPUs of its own (pinned, no overcommitment), or measure on the metal",
+            f"the hypervisor took {taken:.2f} cores (steal), {end.cpu_cores:.2f} cores were used",
+            "give the virtual machine dedicated CPUs (pinned, no overcommitment), or measure on bare metal",
         )
 
 
@@ -259,7 +259,7 @@ def background(end: EndResult, idle_cores: float | None, cpus: int) -> Iterator[
         return
     if end.cpu_cores is not None and idle_cores <= BUSY_IDLE_USED * end.cpu_cores:
         return
-    used = "" if end.cpu_cores is None else f"; in the window {end.cpu_cores:.2f} were in use"
+    used = "" if end.cpu_cores is None else f", {end.cpu_cores:.2f} cores in the window of the trial"
     yield Flag(
         "host-not-idle",
         end.host,

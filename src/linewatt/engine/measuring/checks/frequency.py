@@ -55,14 +55,14 @@ def throttled(end: EndResult) -> Iterator[Flag]:
     for (cpu, what), value in sorted(counted.items()):
         if part is None or cpu in part:
             # a count on the window's edge is in it in proportion: less than one is one
-            by_cpu.setdefault(cpu, []).append(f"its {what} {max(1, round(value))} times")
+            by_cpu.setdefault(cpu, []).append(f"{what} {max(1, round(value))} times")
     if by_cpu:
         evidence = "; ".join(f"CPU {cpu}: {', '.join(times)}" for cpu, times in by_cpu.items())
         yield Flag(
             "cpu-throttled",
             end.host,
-            f"throttled for heat in the window: {evidence}",
-            "look at cooling, fans and the power cap (turbostat shows temperature and power); measure again",
+            f"throttled because of heat in the window: {evidence}",
+            "check cooling, fans and the power cap (turbostat shows temperature and power); measure again",
         )
 
 
@@ -83,7 +83,7 @@ def frequency(end: EndResult, readings: Sequence[Reading], window: Window) -> It
             "frequency-dropped",
             end.host,
             "; ".join(evidence),
-            "set the governor to performance, look at cooling and the power cap (turbostat), measure again",
+            "set the governor to performance, check cooling and the power cap (turbostat), measure again",
         )
 
 
@@ -100,8 +100,8 @@ def capped(end: EndResult, limit_w: float | None) -> Iterator[Flag]:
             yield Flag(
                 "power-capped",
                 f"{end.host}: {result.source} {result.channel}",
-                f"{result.power_w:.1f} W, and its limit is {limit_w:g} W",
-                "raise the limit if it was lowered (BIOS, powercap), and measure again",
+                f"{result.power_w:.1f} W, its power limit is {limit_w:g} W",
+                "raise the limit if somebody lowered it (BIOS, powercap), and measure again",
             )
 
 
@@ -147,19 +147,19 @@ def _slow(name: str, role: _Readings, end: EndResult, window: Window) -> Iterato
     who, mean = f"{name} CPU {format_cpulist(role)}", fmean(means.values())
     base = end.base_frequency_hz
     if base is not None and mean < (1 - FREQUENCY_DIFFERENCE) * base:
-        yield f"{who} ran at {mean / 1e9:.2f} GHz, its base frequency is {base / 1e9:.2f} GHz"
+        yield f"{who} ran at {mean / 1e9:.2f} GHz, below the base frequency of {base / 1e9:.2f} GHz"
     first, middle, last = _thirds(role, means, window)
     if min(len(first), len(last)) < MIN_READINGS:
         return
     ghz = [mean * fmean(third) / 1e9 if third else math.nan for third in (first, middle, last)]
     if _is_lower(last, first):
         yield (
-            f"{who} ran at {ghz[0]:.2f} GHz in the first third of the window, at {ghz[2]:.2f} GHz in the last"
+            f"{who} ran at {ghz[0]:.2f} GHz in the first third of the window, {ghz[2]:.2f} GHz in the last"
         )
     elif len(middle) >= MIN_READINGS and _is_lower(middle, first) and _is_lower(middle, last):
         yield (
-            f"{who} ran at {ghz[1]:.2f} GHz in the middle third of the window, at {ghz[0]:.2f} GHz before "
-            f"and at {ghz[2]:.2f} GHz after"
+            f"{who} ran at {ghz[1]:.2f} GHz in the middle third of the window, {ghz[0]:.2f} GHz before and "
+            f"{ghz[2]:.2f} GHz after"
         )
 
 
@@ -201,7 +201,7 @@ def siblings(seen: Seen, end: EndResult) -> Iterator[Flag]:
             yield Flag(
                 "smt-sibling-busy",
                 end.host,
-                f"CPU {worst} was {100 * busy[worst]:.0f} % busy; it is a thread of the same core as CPU "
+                f"CPU {worst} was {100 * busy[worst]:.0f} % busy; it shares a core with CPU "
                 f"{format_cpulist(used)} of the load",
-                "find what runs there, or keep it free (isolcpus, cgroups, another placement)",
+                "find what runs there, or keep that CPU free (isolcpus, cgroups, another placement)",
             )

@@ -38,7 +38,7 @@ def placement(case: Case, instances: Sequence[InstanceResult], hosts: Sequence[H
             yield Flag(
                 "streams-share-cpu",
                 host.name,
-                f"{case.streams} streams of an instance share its one CPU",
+                f"the {case.streams} streams of an instance share one CPU",
                 "use instances rather than streams to load more CPUs",
             )
         shared_cpus = set(used) & {str(cpu) for cpu in host.irq_cpus or ()}
@@ -46,7 +46,7 @@ def placement(case: Case, instances: Sequence[InstanceResult], hosts: Sequence[H
             yield Flag(
                 "app-irq-share-cpu",
                 host.name,
-                f"CPU {min(shared_cpus)} runs a load process and takes the receive work",
+                f"CPU {min(shared_cpus)} runs a load process and does the receive work",
                 "give app_cpus and irq_cpus different CPUs",
             )
     sharing = [
@@ -56,12 +56,12 @@ def placement(case: Case, instances: Sequence[InstanceResult], hosts: Sequence[H
         or any(neighbour.name in host.shares_cpus_with for neighbour in hosts)
     ]
     if sharing:
-        ends = "both ends run on the same CPUs, so each end's CPU use contains the other's"
+        ends = "both ends run on the same CPUs, so the CPU use of each contains that of the other"
         yield Flag(
             "hosts-share-cpus",
             ", ".join(sharing),
             ends
             if len(hosts) == 2
-            else "they run on the same CPUs, so each one's CPU use contains the others'",
-            "use hosts with CPUs of their own for any figure on CPU cost",
+            else "these hosts run on the same CPUs, so the CPU use of each contains that of the others",
+            "for figures on CPU cost, use hosts that do not share CPUs",
         )

@@ -85,14 +85,14 @@ def _datagrams_of_pair(
     disordered = sum(instance.out_of_order_packets or 0 for instance in instances)
     if is_lossy(instances) and not case.search:  # which loses on purpose
         where = all_losses.places[0].host if all_losses.places else case.receiver
-        of_all = "" if lost == all_losses.lost else f"of {all_losses.lost} that all pairs lost together: "
+        of_all = "" if lost == all_losses.lost else f"all pairs together lost {all_losses.lost}: "
         yield Flag(
             "udp-loss",
             pair.way if case.flows else where,
             f"{lost} of {packets} datagrams lost in the window ({100 * lost / packets:.2f} %): "
             f"{of_all}{all_losses.words}",
-            "throughput is what arrived; offer less (rate) to learn what arrives without loss, and look at "
-            "the places that lose",
+            "throughput counts only what arrived; check the places of the loss; to measure the rate without "
+            "loss, lower rate or use search",
         )
     if packets and disordered / packets >= LOSS_SHOWN:
         yield Flag(
@@ -112,9 +112,9 @@ def counted_once(seen: Seen) -> Iterator[Flag]:
                 yield Flag(
                     "counted-once",
                     seen.case.pairs[0].client,
-                    f"{seen.load.name} counted once, over {end_s - start_s:.1f} s, of which the window is "
-                    f"{seen.window.seconds:.1f} s",
-                    "make the window long beside omit and tail",
+                    f"{seen.load.name} counted once, over {end_s - start_s:.1f} s; the window is "
+                    f"{seen.window.seconds:.1f} s of that",
+                    "make the window much longer than omit and tail",
                 )
                 return
 
@@ -131,7 +131,7 @@ def spinning(case: Case, runs: Sequence[EndRun], load: Load) -> Iterator[Flag]:
                 "load-spins",
                 case.sender,
                 f"{load.name} {run.load.version} busy-waits between the packets of a rate-limited test",
-                f"use {load.name} before {version_text(first)} or from {version_text(fixed)} on, "
+                f"use {load.name} older than {version_text(first)}, or {version_text(fixed)} or newer, "
                 "or leave the rate out",
             )
             return
@@ -177,7 +177,7 @@ def sockets(seen: Seen) -> Iterator[Flag]:
                 "socket-settings-differ",
                 ", ".join(pair.hosts),
                 "; ".join(differences),
-                "set them alike (settings: sysctl), unless the hosts are meant to differ in them",
+                "set them to the same values (settings: sysctl), unless the hosts are meant to differ",
             )
 
 
@@ -196,7 +196,7 @@ def offloads(seen: Seen) -> Iterator[Flag]:
                 "offloads-differ",
                 ", ".join(pair.hosts),
                 "; ".join(differences),
-                "set them alike (settings: offload), unless the hosts are meant to differ in them",
+                "set them to the same values (settings: offload), unless the hosts are meant to differ",
             )
 
 

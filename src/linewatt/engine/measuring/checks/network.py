@@ -61,8 +61,8 @@ def emulated(host: str, readback: ReadBack | None) -> Iterator[Flag]:
         yield Flag(
             "netem",
             host,
-            f"netem is in the way of what its data interface sends: {'; '.join(emulations)}",
-            "read throughput, loss and latency as those of a path with that; netem: none measures the hosts",
+            f"netem acts on the traffic that its data interface sends: {'; '.join(emulations)}",
+            "throughput, loss and latency include netem's effect; to measure the hosts, set netem: none",
         )
 
 
@@ -87,7 +87,7 @@ def drops(end: EndResult, *, datagrams_told: bool = False, both_ways: bool = Fal
             "packets-dropped",
             end.host,
             f"dropped in the window: {causes}",
-            "look at ring sizes, socket buffers (net.core.rmem_max), queues (tc -s qdisc) and "
+            "check ring sizes, socket buffers (net.core.rmem_max), queues (tc -s qdisc) and "
             "net.core.netdev_max_backlog",
         )
 
@@ -118,7 +118,8 @@ def neighbours(seen: Seen, end: EndResult) -> Iterator[Flag]:
             "neighbour-traffic",
             end.host,
             others,
-            "find who else uses the interface (ss -tupn, tcpdump -ni), stop it, or measure on one of its own",
+            "find what else uses the interface (ss -tupn, tcpdump -ni) and stop it, or measure on an "
+            "interface without other traffic",
         )
 
 
@@ -137,8 +138,8 @@ def impossible(seen: Seen, end: EndResult) -> Iterator[Flag]:
                 "load-not-on-interface",
                 end.host,
                 evidence,
-                "look which way the data takes (ip route get), name that interface in the inventory, and "
-                "measure again",
+                "check which interface the data takes (ip route get), name it in the inventory, and measure "
+                "again",
             )
         evidence = _above_interface(seen, end, reading, way, role)
         if evidence is not None:
@@ -165,8 +166,8 @@ def _on_another_interface(seen: Seen, end: EndResult, way: str, role: Role) -> s
         return None
     verb = "received" if way == "rx" else "sent"
     return (
-        f"the load moved {format_rate(goodput_bps)} of payload, its data interface {verb} "
-        f"{format_rate(8 * carried_bytes / seconds)} in all: the load took another interface"
+        f"the load moved {format_rate(goodput_bps)} of payload, but its data interface {verb} only "
+        f"{format_rate(8 * carried_bytes / seconds)} in total: the load took another interface"
     )
 
 
@@ -190,11 +191,12 @@ def _above_interface(seen: Seen, end: EndResult, reading: Reading, way: str, rol
     counted = f"{format_rate(goodput_bps)} of payload{headers}"
     sent_bps = sum(instance.offered_bps for instance, its in seen.processes(end) if its == role)
     twice = (
-        f"; {format_rate(sent_bps)} of payload were sent, so datagrams came twice and were counted twice"
+        f"; only {format_rate(sent_bps)} of payload were sent, so datagrams arrived twice and were counted "
+        "twice"
         if not seen.case.is_tcp and goodput_bps > (1 + SLACK_RATIO) * sent_bps
         else ""
     )
-    return f"the load counted {counted}, its data interface {verb} {carried} in all{twice}"
+    return f"the load counted {counted}, but its data interface {verb} only {carried} in total{twice}"
 
 
 def _least_ratio(case: Case, framing: Framing) -> float:
@@ -295,9 +297,8 @@ def _strays(counters: Mapping[str, float | None], seconds: float) -> Iterator[st
         return
     rates = [format_packets(count / seconds) for count in (strays, received)]
     yield (
-        f"about {rates[0]} of other traffic: in the window the host got so many datagrams, by whichever "
-        "interface, for UDP ports where nobody listens (UdpNoPorts); its data interface received "
-        f"{rates[1]} in all"
+        f"about {rates[0]} of other traffic: datagrams to UDP ports without a listener (UdpNoPorts, all "
+        f"interfaces of the host); its data interface received {rates[1]} in total"
     )
 
 
@@ -325,7 +326,7 @@ def _others(
     verb = "sent" if way == "tx" else "received"
     return (
         f"about {rates[0]} of other traffic: its data interface {verb} {rates[1]} in the window, the "
-        f"load's packets make {rates[2]}"
+        f"load accounts for {rates[2]}"
     )
 
 
@@ -422,9 +423,7 @@ def paths(seen: Seen) -> Iterator[Flag]:
     where = seen.case.way
     problem = seen.cut.run.path_problem
     if problem is not None and seen.instances:
-        yield Flag(
-            "path-not-proven", where, problem, "mend the path, or let pings through, and measure again"
-        )
+        yield Flag("path-not-proven", where, problem, "fix the path, or allow pings, and measure again")
     for pair, instances in seen.pairs:
         yield from silent(pair.way, instances)
         yield from small_segments(pair, instances, seen.cut.run.framings)
@@ -449,14 +448,14 @@ def small_segments(
     if mss_bytes >= LEAST_SEGMENT_RATIO * room_bytes:
         return
     is_unlike = mtus[smallest] < mtus[host]
-    why = f"the MTU of {smallest} is {mtus[smallest]:,}" if is_unlike else "the way allows less"
+    why = f"the MTU of {smallest} is {mtus[smallest]:,} bytes" if is_unlike else "the path allows less"
     yield Flag(
         "segments-small",
         pair.way,
-        f"its segments carry {mss_bytes:,} bytes, where the MTU of {host} ({mtus[host]:,}) has room for "
-        f"{room_bytes:,}: {why}",
-        "set one MTU at both ends and on the way, look for MSS clamping (nft, iptables TCPMSS) and routes "
-        "with an mtu or advmss (ip route), and measure again",
+        f"its segments carry {mss_bytes:,} bytes; the MTU of {host} ({mtus[host]:,} bytes) has room for "
+        f"{room_bytes:,} bytes: {why}",
+        "set the same MTU at both ends and on the path, look for MSS clamping (nft, iptables TCPMSS) and "
+        "routes with an mtu or advmss (ip route), and measure again",
     )
 
 
@@ -467,8 +466,8 @@ def silent(where: str, instances: Sequence[InstanceResult]) -> Iterator[Flag]:
         yield Flag(
             "instance-got-nothing",
             where,
-            f"nothing arrived of instance {', '.join(numbers)} in the window",
-            "look at its output in raw.tar.gz, at its port, and for a firewall",
+            f"no data of instance {', '.join(numbers)} arrived in the window",
+            "check its output in raw.tar.gz and its port, and look for a firewall",
         )
 
 
@@ -476,13 +475,13 @@ def steering(case: Case, readback: ReadBack | None) -> Iterator[Flag]:
     """``steer: true`` without a rule in force."""
     if readback is None or any(setting.knob == "ntuple" for setting in readback.settings):
         return
-    why = "the receiver opens the connections, so that its port does not tell instances apart"
+    why = "the receiver opens the connections, so its port does not distinguish instances"
     if case.direction != "reverse":
         queues = case.instances_of_a_port
-        why = f"its interface has no interrupts of its own, fewer queues than {queues}, or needs root"
+        why = f"its interface lacks dedicated interrupts, has fewer queues than {queues}, or needs root"
     yield Flag(
         "steering-not-possible",
         case.receiver,
         f"no rule steers an instance to a queue: {why}",
-        "leave steer out, or see docs/placement.md for what it takes",
+        "leave steer out, or see docs/placement.md for its requirements",
     )

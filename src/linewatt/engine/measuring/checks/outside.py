@@ -62,10 +62,10 @@ def withheld(
         yield Flag(
             "cpus-withheld",
             f"{host}: instance {process.instance}",
-            f"{put} CPU {format_cpulist(intended)}; process {process.pid} may run on CPU "
-            f"{format_cpulist(allowed)} alone: {_kept_by(readback.cpusets, process, intended)}",
+            f"{put} CPU {format_cpulist(intended)}; process {process.pid} may run only on CPU "
+            f"{format_cpulist(allowed)}: {_kept_by(readback.cpusets, process, intended)}",
             "widen its cpuset (AllowedCPUs=, --cpuset-cpus) or affinity (taskset, CPUAffinity=), or name "
-            "these CPUs alone in the campaign",
+            "only these CPUs in the campaign",
         )
 
 
@@ -93,15 +93,16 @@ def priority(host: str, readback: ReadBack, placed: Sequence[PlacedProcess]) -> 
                     "load-priority",
                     f"{host}: instance {process.instance}",
                     f"process {process.pid} runs {words}",
-                    "find out what set it (Nice=, CPUSchedulingPolicy=, chrt); compare only with the same",
+                    "find what set this (Nice=, CPUSchedulingPolicy=, chrt); compare only trials with the "
+                    "same priority",
                 )
                 return
 
 
 def _priority_words(thread: Thread) -> str:
-    """``at nice 10``, ``in the class real-time``; nothing of what runs as usual, or is not known."""
+    """``at nice 10``, ``in scheduling class real-time``; empty for the usual priority, or if not known."""
     classed = thread.scheduling not in (None, "normal")
-    parts = [f"in the class {thread.scheduling}"] if classed else []
+    parts = [f"in scheduling class {thread.scheduling}"] if classed else []
     weighed = bool(thread.nice) and thread.scheduling in (None, "normal", "batch")
     return " ".join([*parts, *([f"at nice {thread.nice}"] if weighed else [])])
 
@@ -124,8 +125,9 @@ def outranked(end: EndResult, readback: ReadBack, placed: Sequence[PlacedProcess
         yield Flag(
             "load-outranked",
             end.host,
-            f"{process_names(higher, cores)} used {cores:.2f} cores of app CPU {on}, and {kinds} runs first",
-            "stop it, move it to other CPUs (taskset), or take its class away (chrt -o -p 0); measure again",
+            f"{process_names(higher, cores)} used {cores:.2f} cores of app CPU {on}; scheduling class "
+            f"{kinds} runs before the load",
+            "stop it, move it to other CPUs (taskset), or lower its class (chrt -o -p 0); measure again",
         )
 
 
@@ -157,7 +159,7 @@ def near_limit(host: str, limits: Sequence[ProcessLimits], placed: Sequence[Plac
         yield Flag(
             "load-limit-near",
             f"{host}: instance {of_load[pid].instance}",
-            f"process {pid} has {_use_words(use)} ({_ULIMITS[use.resource]})",
+            f"process {pid} uses {_use_words(use)} ({_ULIMITS[use.resource]})",
             "raise the limit (limits.conf, LimitNOFILE= of sshd's unit) before the load grows",
         )
 
@@ -177,6 +179,6 @@ def short_of_memory(end: EndResult) -> Iterator[Flag]:
     yield Flag(
         "memory-pressure",
         end.host,
-        f"tasks waited for memory {part} of the time ({PRESSURE_FILE})",
+        f"tasks waited for memory in {part} of the time ({PRESSURE_FILE})",
         "find what fills memory (ps --sort=-rss, memory.max of control groups), stop it, and measure again",
     )

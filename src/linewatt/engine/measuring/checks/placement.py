@@ -14,7 +14,7 @@ from linewatt.model import CpuShares, Flag, InstanceResult
 from linewatt.tuning import brief_target, settings_apart
 
 STEERING = ("irq_affinity", "rps_cpus", "xps_cpus")
-MOVED_ADVICE = "find out what moved it (taskset, a cgroup, numad); figures by role are of other CPUs"
+MOVED_ADVICE = "find what moved it (taskset, a cgroup, numad); CPU use by role belongs to other CPUs"
 
 
 def check(seen: Seen) -> Iterator[Flag]:
@@ -37,12 +37,12 @@ def processes(host: str, readback: ReadBack | None, placed: Sequence[PlacedProce
     if not pinned:
         return
     if readback is None or not any(readback.of(process.pid) for process in pinned):
-        why = readback.problem if readback else "the host was not asked"
+        why = readback.problem if readback else "the host was not read"
         yield Flag(
             "placement-not-read",
             host,
-            why or "no load process was there any more in the tail of the load",
-            "lengthen window.tail; until then it is not known that the load ran where it was put",
+            why or "all load processes had ended in the tail of the load",
+            "lengthen window.tail; without this read linewatt cannot tell whether the load ran on its CPUs",
         )
         return
     unverified: dict[Unverified, list[PlacedProcess]] = {}
@@ -67,8 +67,8 @@ def _stray(host: str, readback: ReadBack, process: PlacedProcess) -> Flag | None
         if strays:
             worst = max(strays, key=lambda thread: thread.ticks)
             evidence = (
-                f"placed on CPU {format_cpulist(placed)}; process {process.pid}{when} may run on "
-                f"{format_cpulist(worst.allowed)} and ran last on CPU {worst.cpu}"
+                f"placed on CPU {format_cpulist(placed)}; process {process.pid}{when} may run on CPU "
+                f"{format_cpulist(worst.allowed)} and last ran on CPU {worst.cpu}"
             )
             return Flag("process-moved", _instance_at(host, process), evidence, MOVED_ADVICE)
     return None
@@ -81,9 +81,9 @@ def _migrated(host: str, readback: ReadBack, process: PlacedProcess) -> Flag | N
     count = sum(moves for moves in counts if moves is not None)
     if len(placed) != 1 or not count:
         return None
-    since = "the read before the window" if process.start_migrations is None else "it was put there"
+    since = "the read before the window" if process.start_migrations is None else "its placement"
     evidence = (
-        f"placed on CPU {format_cpulist(placed)}, where it was seen; since {since} the kernel moved process "
+        f"placed on CPU {format_cpulist(placed)} and seen there, but since {since} the kernel moved process "
         f"{process.pid} {count} times to another CPU (se.nr_migrations)"
     )
     return Flag("process-migrated", _instance_at(host, process), evidence, MOVED_ADVICE)
@@ -137,22 +137,24 @@ def _not_verified(
     numbers = [process.instance for process in processes]
     where = f"{host}: instance{'s' if len(numbers) > 1 else ''} {format_cpulist(numbers)}"
     if reason == "gone":
-        why = readback.problem or "its process was not there any more in the tail of the load"
-        advice = "lengthen window.tail, or find out why it ended before the others"
+        why = readback.problem or "its process had ended in the tail of the load"
+        advice = "lengthen window.tail, or find why it ended before the others"
     elif reason == "not counted":
         why = (
-            "this kernel does not count migrations (CONFIG_SCHED_DEBUG), so that a process which was moved "
-            "and put back is not seen"
+            "this kernel does not count migrations (CONFIG_SCHED_DEBUG), so linewatt cannot see a process "
+            "that was moved away and back"
         )
         advice = (
-            "measure on a kernel that counts them, or keep others from moving it (taskset, cgroups, numad)"
+            "measure on a kernel that counts migrations, or stop what may move the process (taskset, "
+            "cgroups, numad)"
         )
     else:
         first = processes[0]
         total = sum(thread.migrations or 0 for thread in readback.of(first.pid))
         why = (
-            "its threads were not read before the window, as window.omit leaves no time for it; the kernel "
-            f"moved process {first.pid} {total} times since it began, with its being put on CPU {first.cpus}"
+            "its threads were not read before the window, because window.omit is too short; the kernel "
+            f"moved process {first.pid} {total} times since its start, which includes its placement on CPU "
+            f"{first.cpus}"
         )
         advice = "lengthen window.omit by a second"
     return Flag("placement-not-verified", where, f"placement not verified: {why}", advice)
@@ -188,9 +190,9 @@ def settings(host: str, readback: ReadBack | None) -> Iterator[Flag]:
             setting, when = first, "before the window and not after it"
         if setting.found == setting.wanted:
             continue
-        advice = "find out what changed it (a network manager, tuned, a udev rule); compare nothing with it"
+        advice = "find what changed it (a network manager, tuned, a udev rule); do not compare this trial"
         if setting.knob in STEERING:
-            advice = "irqbalance or a script of the driver may have undone it: stop it, and measure again"
+            advice = "irqbalance or a driver script may have undone it: stop that program, and measure again"
         read_text, set_text = settings_apart(setting.found or "", setting.wanted)
         yield Flag(
             "setting-changed" if setting.found is not None else "setting-not-read",
@@ -226,8 +228,8 @@ def receive_work(
             "interrupts-elsewhere",
             host,
             f"{100 * strayed / total:.0f} % of {total:.2f} cores of interrupt time was not on IRQ CPUs "
-            f"{format_cpulist(irq_cpus)}; most of it on CPU {busiest_cpu}",
-            "look at /proc/interrupts and RPS; figures of the IRQ CPUs are not all of the receive work",
+            f"{format_cpulist(irq_cpus)}, most of it on CPU {busiest_cpu}",
+            "check /proc/interrupts and RPS; figures of the IRQ CPUs miss part of the receive work",
         )
 
 
@@ -240,9 +242,10 @@ def receive_work_unseen(
         yield Flag(
             "placement-not-verified",
             host,
-            f"placement not verified: whether receive work ran on IRQ CPUs {format_cpulist(irq_cpus)} is not "
-            f"known, as the use of CPU {format_cpulist(unseen)} is not{': ' + reason if reason else ''}",
-            "see what is said of mpstat on this host, and measure again",
+            f"placement not verified: the use of CPU {format_cpulist(unseen)} is not known, so linewatt "
+            f"cannot tell whether receive work ran on IRQ CPUs {format_cpulist(irq_cpus)}"
+            f"{': ' + reason if reason else ''}",
+            "see the findings about mpstat on this host, and measure again",
         )
 
 

@@ -51,7 +51,7 @@ def _negative(end: EndResult) -> Iterator[Flag]:
     for result in end.power:
         if result.power_w is not None and result.power_w < 0:
             where = f"{end.host}: {result.source} {result.channel}"
-            yield Flag(CODE, where, f"{result.power_w:.1f} W", "use another source")
+            yield Flag(CODE, where, f"{result.power_w:.1f} W: power is never negative", "use another source")
 
 
 def _units(end: EndResult) -> Iterator[Flag]:
@@ -67,8 +67,8 @@ def _units(end: EndResult) -> Iterator[Flag]:
             yield Flag(
                 CODE,
                 f"{end.host}: {' '.join((source, *part))}",
-                f"{out_w:.1f} W out of {in_w:.1f} W in",
-                "one of the two sensors is wrong or not what its name says; use neither",
+                f"output {out_w:.1f} W, input only {in_w:.1f} W",
+                "one of the two sensors is wrong, or its name is misleading; use neither",
             )
 
 
@@ -76,13 +76,14 @@ def _sums(end: EndResult) -> Iterator[Flag]:
     """All supplies together against what else tells of the whole machine."""
     totals = [power_total for scope in FROM_THE_GRID if isinstance(power_total := _whole(end, scope), Total)]
     for before, after in combinations(totals, 2):
-        comparison = f"{_words(after)} against {_words(before)}"
+        comparison = f"{_words(after)}, but {_words(before)}"
         if after.scope == "psu-out" and _most(after) < _least(before) * MIN_OUT_RATIO:
             yield Flag(
                 CODE,
                 f"{end.host}: {after.source} {SCOPE_WORDS[after.scope]}",
                 comparison,
-                "not every supply is read, or not all the time, or what comes in feeds another host, too",
+                "possible causes: a supply is not read, or only part of the time, or the input also feeds "
+                "another host",
             )
         alike = before.source == after.source and (before.scope, after.scope) == ("psu-in", "psu-out")
         if not alike and _least(after) > _most(before) * (1 + MAX_PSU_GAIN):
@@ -90,7 +91,7 @@ def _sums(end: EndResult) -> Iterator[Flag]:
                 CODE,
                 f"{end.host}: {before.source} {SCOPE_WORDS[before.scope]}",
                 comparison,
-                "one of them does not cover the whole machine, or is wrong; find out before using either",
+                "one of them is wrong, or does not cover the whole machine; find which before you use either",
             )
 
 
@@ -107,8 +108,8 @@ def another_unit(end: EndResult, cpus: int) -> Iterator[Flag]:
         yield Flag(
             CODE,
             f"{end.host}: {host_total.source} {SCOPE_WORDS[scope]}",
-            f"{shown} W, and a host of {cpus} CPUs takes {limit} W",
-            "look at the unit that the meter has (mW, W, kW) and at its scale in the campaign file",
+            f"{shown} W, but a host with {cpus} CPUs draws {limit} W",
+            "check the unit of the meter (mW, W, kW) and its scale in the campaign file",
         )
         return
 
@@ -121,15 +122,15 @@ def less_than_its_cpus(end: EndResult, others: Sequence[EndResult]) -> Iterator[
     if _least(of_cpus) <= _most(host_total) * (1 + MAX_PSU_GAIN):
         return
     fitting = [
-        f"; that of {peer.host} would fit ({_words(its)})"
+        f"; the meter of {peer.host} would fit ({_words(its)})"
         for peer in others
         if (its := _smallest_whole(peer)) is not None and _most(its) >= of_cpus.power_w
     ]
     yield Flag(
         CODE,
         f"{end.host}: {host_total.source} {SCOPE_WORDS[host_total.scope]}",
-        f"{_words(of_cpus)} against {_words(host_total)}{''.join(fitting[:1])}",
-        "one of them is wrong or not of this host: look whether those of two hosts were exchanged",
+        f"{_words(of_cpus)}, but {_words(host_total)}{''.join(fitting[:1])}",
+        "one of them is wrong, or belongs to another host: check whether the meters of two hosts are swapped",
     )
 
 
@@ -154,10 +155,10 @@ def one_meter(seen: Seen) -> Iterator[Flag]:
             yield Flag(
                 CODE,
                 f"{end.host}: {result.source} {result.channel}",
-                f"it and {peer_result.source} {peer_result.channel} of {peer.host} changed together "
-                f"{changes} times, to the same values: both are one meter, which feeds both hosts",
-                "give each host a meter of its own (another outlet, its BMC); these watts are the sum of "
-                "both hosts",
+                f"it changed {changes} times together with {peer_result.source} {peer_result.channel} of "
+                f"{peer.host}, to the same values: both are the same meter",
+                "these watts are the sum of both hosts; give each host its own meter (another outlet, its "
+                "BMC)",
             )
             break
 
@@ -217,8 +218,8 @@ def _rated(where: str, power_w: float, rating_w: float) -> Flag:
     return Flag(
         CODE,
         where,
-        f"{power_w:.1f} W out of what is rated {rating_w:g} W",
-        "the sensor is wrong, or `psus` in the campaign file is; correct the one that is",
+        f"output {power_w:.1f} W, rated {rating_w:g} W",
+        "either the sensor or `psus` in the campaign file is wrong; correct it",
     )
 
 

@@ -54,7 +54,7 @@ def _missing(end: EndResult) -> Iterator[Flag]:
                 "power-missing",
                 _where(end, result),
                 result.reason or "not read",
-                "throughput and CPU are not affected; see the source's raw readings, then measure again",
+                "throughput and CPU are not affected; check the source's raw readings, then measure again",
             )
     for key, reason in end.reasons.items():
         if key.startswith("power."):
@@ -62,7 +62,7 @@ def _missing(end: EndResult) -> Iterator[Flag]:
                 "power-missing",
                 f"{end.host}: {key.removeprefix('power.')}",
                 reason,
-                "throughput and CPU are not affected; put the source right and measure again",
+                "throughput and CPU are not affected; fix the source and measure again",
             )
 
 
@@ -73,13 +73,13 @@ def _few_updates(end: EndResult, readings: Sequence[Reading], window: Window) ->
         if _stands_still(result, readings, window) or _refreshes(result, readings, window):
             continue
         refresh_words = (
-            "" if result.refresh_s is None else f"; it is refreshed every {result.refresh_s:.3g} s"
+            "" if result.refresh_s is None else f"; the meter refreshes every {result.refresh_s:.3g} s"
         )
         yield Flag(
             "power-few-updates",
             _where(end, result),
             f"{result.updates} updates in the window{refresh_words}",
-            "lengthen window.seconds, or read it more often (interval_s) if it is updated more often",
+            "lengthen window.seconds; if the meter updates more often, read it more often (interval_s)",
         )
 
 
@@ -133,8 +133,8 @@ def _frozen(
                 yield Flag(
                     "power-frozen",
                     _where(end, result),
-                    f"reads {extent[0]:g} W all through the window; {evidence}",
-                    "do not use this figure; restart the BMC or meter, and see whether it follows a load",
+                    f"reads {extent[0]:g} W in the whole window; {evidence}",
+                    "do not use this figure; restart the BMC or meter, and check that it follows a load",
                 )
 
 
@@ -151,9 +151,9 @@ def _still(
         and end.cpu_cores is not None
         and end.cpu_cores - idle_cores > max(BUSY_CORES, BUSY_RATIO * cpus)
     ):
-        return f"it did so idle, too, with {idle_cores:.2f} cores busy against {end.cpu_cores:.2f} now"
+        return f"it read the same idle, with {idle_cores:.2f} cores busy instead of {end.cpu_cores:.2f}"
     if power_result.step_w and moved * value_w > EXPECTED_STEPS * power_result.step_w:
-        return f"others of this source moved by {100 * moved:.0f} %"
+        return f"other channels of this source changed by {100 * moved:.0f} %"
     return None
 
 
@@ -166,7 +166,7 @@ def _saturated(end: EndResult, readings: Sequence[Reading], window: Window) -> I
                 yield Flag(
                     "power-saturated",
                     _where(end, result),
-                    f"reads {extent[1]:g} W, the most it can show",
+                    f"reads {extent[1]:g} W, the highest value it can show",
                     "the true power is higher; use another source",
                 )
 

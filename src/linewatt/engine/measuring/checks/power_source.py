@@ -51,9 +51,9 @@ def rapl_as_system(end: EndResult) -> Iterator[Flag]:
         yield Flag(
             "rapl-as-system",
             f"{end.host}: {total.source} {SCOPE_WORDS[total.scope]}",
-            f"{total.power_w:.1f} W are of RAPL: what the processor's firmware makes of its own counters, "
-            "without supplies, fans and cards",
-            "name a BMC or a meter at the plug for the system's power, and keep RAPL for the CPUs",
+            f"{total.power_w:.1f} W come from RAPL: the processor firmware computes them from its counters, "
+            "without power supplies, fans and cards",
+            "use a BMC or a wall meter for the system's power, and RAPL only for the CPUs",
         )
 
 
@@ -79,9 +79,9 @@ def supply_idle(end: EndResult, supplies: Supplies | None) -> Iterator[Flag]:
             yield Flag(
                 "psu-idle",
                 f"{end.host}: {' '.join((source, *part))}",
-                f"reads 0 W ({SCOPE_WORDS[side]}) while another carries {largest_w:.1f} W",
-                "if it is on hot standby or unplugged, say so (psus: {mode: standby}); else its sensor is "
-                "dead and the sum is too small",
+                f"reads 0 W ({SCOPE_WORDS[side]}) while another supply carries {largest_w:.1f} W",
+                "if it is on hot standby or unplugged, declare that (psus: {mode: standby}); otherwise its "
+                "sensor is dead and the sum is too small",
             )
         if dead:
             return
@@ -101,10 +101,10 @@ def two_wholes(end: EndResult) -> Iterator[Flag]:
                 yield Flag(
                     "power-two-readings",
                     f"{end.host}: {taken.source} {taken.channel}",
-                    f"{_named(taken)} is taken for the whole host: {taken.power_w:.1f} W; {name} says so of "
-                    f"itself, too: {second.power_w:.1f} W. A reading of the node goes before one of the "
-                    "chassis, which may hold others",
-                    "find out which of them is this host, and name it under the source's sensors",
+                    f"both claim to be the whole host: {_named(taken)} ({taken.power_w:.1f} W, used) and "
+                    f"{name} ({second.power_w:.1f} W). linewatt prefers a reading of the node to one of the "
+                    "chassis, which may contain other nodes",
+                    "find which of them is this host, and name it under the source's sensors",
                 )
 
 
@@ -127,12 +127,12 @@ def two_walls(end: EndResult) -> Iterator[Flag]:
             yield Flag(
                 "power-two-readings",
                 f"{end.host}: {taken.source} {SCOPE_WORDS[taken.scope]}",
-                f"{taken.power_w:.1f} W of {taken.source} are taken for the whole host; {source} measures "
-                f"its wall, too: {second_total.power_w:.1f} W, which are not added. Of two "
-                f"supplies on two outlets "
-                "each is a part of it, and Mbps/W is too high; of two meters in a row both are the whole",
-                "of two supplies name both outlets as channels of one source, or a BMC that reads both; of "
-                "two meters in a row name the better one alone, or first",
+                f"two sources measure at the wall: {taken.source} ({taken.power_w:.1f} W, used as the whole "
+                f"host) and {source} ({second_total.power_w:.1f} W, not added). If they are two outlets of "
+                "two supplies, each is only a part, and Mbps/W is too high; if they are two meters in "
+                "series, both are the whole host",
+                "two outlets: name both as channels of one source, or use a BMC that reads both; two meters "
+                "in series: name only the better one, or name it first",
             )
 
 
@@ -158,9 +158,9 @@ def unexplained(
         yield Flag(
             "power-unexplained",
             f"{end.host}: {total.source} {SCOPE_WORDS[total.scope]}",
-            f"{rise_w:.1f} W above idle, of which {by} explains at most {explained_w:.1f} W"
+            f"{rise_w:.1f} W above idle; {by} explains at most {explained_w:.1f} W of them"
             + (f"; {extra_draws}" if extra_draws else ""),
-            "look at fan speed, GPUs and other cards, and at what else ran; do not take this for the cost of "
+            "check fan speed, GPUs and other cards, and other processes; these watts are not the cost of "
             "traffic",
         )
 

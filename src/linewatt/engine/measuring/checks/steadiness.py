@@ -28,7 +28,7 @@ CLOSE = 0.05
 """polls come a little early and late"""
 _SHARE = re.compile(r"cpu(\d+)\.(idle|iowait|steal)_ratio")
 _ADVICE = (
-    "look for other traffic, a shaper, temperature and frequency (cpufreq), and what else ran at that time"
+    "check for other traffic, a shaper, other processes, and temperature and frequency (cpufreq) at that time"
 )
 
 
@@ -102,7 +102,7 @@ def flag_of_shape(
             return [Flag("throughput-dips", "window", evidence, _ADVICE, effect)]
         case shapes.Wave():
             return [Flag("throughput-oscillates", "window", evidence, _ADVICE)]
-    advice = f"raise window.omit if it is warm-up; else {_ADVICE}"
+    advice = f"if this is warm-up, raise window.omit; otherwise {_ADVICE}"
     return [Flag("throughput-drifts", "window", evidence, advice, effect)]
 
 
@@ -125,7 +125,7 @@ def _warm_up(words: Words, at: int, before: float, after: float, effect: float |
         "window",
         f"the first {at} of {words.length} intervals ({words.seconds_of(at)}) run at {format_rate(before)}, "
         f"the rest at {format_rate(after)}{_changed(effect)}",
-        "raise window.omit until the flag goes away",
+        "raise window.omit until this finding disappears",
         effect,
     )
 
@@ -140,9 +140,7 @@ def cpu(
         return []
     edges_s = [each_s - window.start_s for each_s in (*(over.start_s for over in used), used[-1].end_s)]
     words = Words(lambda cores: f"{cores:.2f} cores", edges_s, window)
-    advice = (
-        "throughput was steady, so look for what else ran (top, systemd timers), frequency and interrupts"
-    )
+    advice = "throughput was steady, so check other processes (top, systemd timers), frequency and interrupts"
     effect = shapes.effect_ratio(shape, len(used))
     return [Flag("cpu-unsteady", end.host, f"CPU use {words.of(shape)}{_changed(effect)}", advice, effect)]
 
@@ -200,9 +198,9 @@ def power(end: EndResult, readings: Sequence[Reading], window: Window) -> list[F
     more = f"; so do {alike} other channels" if alike > 1 else "; so does another channel" if alike else ""
     if opposite:
         way = "falls" if first.rise_w > 0 else "rises"
-        more += f"; {opposite[0].channel} {way} meanwhile, by {format_significant(abs(opposite[0].rise_w))} W"
+        more += f"; {opposite[0].channel} {way} by {format_significant(abs(opposite[0].rise_w))} W meanwhile"
     advice = (
-        "throughput and CPU use were steady, so look at fans, temperature, a power cap, and whether the "
+        "throughput and CPU use were steady, so check fans, temperature, a power cap, and whether the "
         "meter averages over a time that began before the window"
     )
     return [Flag("power-unsteady", end.host, first.words + more, advice)]

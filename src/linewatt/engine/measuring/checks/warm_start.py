@@ -18,5 +18,5 @@ def check(seen: Seen) -> Iterator[Flag]:
                 "not-cool",
                 end.host,
                 why,
-                "raise rest.limit, look at what keeps the host warm, or leave rest out",
+                "raise rest.limit, find what keeps the host warm, or leave rest out",
             )

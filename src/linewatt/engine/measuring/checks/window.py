@@ -41,7 +41,7 @@ def alignment(ends: Sequence[EndRun], clocks: Mapping[str, Offset]) -> Iterator[
         yield Flag(
             "start-uncertain",
             "window",
-            f"a load's start is known to ±{start_s:.2f} s only",
+            f"the start of a load is known only to ±{start_s:.2f} s",
             "lengthen window.omit and the window, or find what delays the load's connection",
         )
     for host, clock in clocks.items():
@@ -49,7 +49,7 @@ def alignment(ends: Sequence[EndRun], clocks: Mapping[str, Offset]) -> Iterator[
             yield Flag(
                 "clock-uncertain",
                 host,
-                f"its clock is known to ±{1000 * clock.uncertainty_s:.0f} ms only",
+                f"the clock offset is known only to ±{1000 * clock.uncertainty_s:.0f} ms",
                 "use a management network with a shorter round trip, or a longer window",
             )
 
@@ -70,9 +70,10 @@ def misplaced(where: str, ends: Sequence[EndRun], window: Window) -> Iterator[Fl
     yield Flag(
         "load-start-unknown",
         where,
-        f"the load may have begun up to {uncertain_s:.1f} s earlier or later than it is placed: up to "
-        f"{100 * min(1.0, worst_s / window.seconds):.0f} % of the window may be of a time without it",
-        f"find what delays the load's start or end there, or window: omit and tail {uncertain_s:.1f} or more",
+        f"the load may have started up to {uncertain_s:.1f} s earlier or later than assumed: up to "
+        f"{100 * min(1.0, worst_s / window.seconds):.0f} % of the window may be without load",
+        f"find what delays the load's start or end there, or set window.omit and window.tail to at least "
+        f"{uncertain_s:.1f} s",
         -min(1.0, worst_s / window.seconds),
     )
 
@@ -85,21 +86,21 @@ def sensors(end: EndResult, readings: Sequence[Reading], clock: Offset) -> Itera
                 "sensor-unreadable",
                 f"{end.host}: {reading.source}",
                 f"{len(reading.problems)} records could not be read, the first: {reading.problems[0]}",
-                "see the trial's raw directory",
+                "see the raw files of the trial",
             )
         elif reading.failure is not None and not reading.optional and reading.source != "mpstat":
             yield Flag(
                 "sensor-unreadable",
                 f"{end.host}: {reading.source}",
                 f"it {reading.failure}",
-                "it is started again before the next trial; find what ended or froze it (dmesg)",
+                "linewatt restarts it before the next trial; find what ended or froze it (dmesg)",
             )
         if reading.source == "mpstat" and (late_s := _late_s(reading, clock)) > ARRIVAL_LATE_S:
             yield Flag(
                 "sensor-late",
                 f"{end.host}: {reading.source}",
-                f"a record arrived {late_s:.1f} s after its own stamp",
-                "the CPU and load windows may not be aligned; look for a stalled connection",
+                f"a record arrived {late_s:.1f} s after its timestamp",
+                "the windows of CPU and load may not match; look for a stalled connection",
             )
     if end.cpu_cores is None:
         yield Flag(
@@ -115,7 +116,7 @@ def standstill(
     readings: Sequence[Reading],
     window: Window,
     sources: Collection[str] = ("mpstat",),
-    why: str = "it, or the way to it, stood still",
+    why: str = "the host or the connection to it stalled",
 ) -> Iterator[Flag]:
     """A host of which nothing was heard for long, told by a sensor that writes at fixed intervals."""
     for reading in readings:
@@ -132,9 +133,8 @@ def standstill(
             yield Flag(
                 "host-stood-still",
                 host,
-                f"nothing was heard of its CPUs for {longest.span_s:.1f} s, in place of {usual_s:.1f} s: "
-                f"{why}",
-                "repeat the trial, and find what held it up",
+                f"no CPU reading for {longest.span_s:.1f} s (usually one every {usual_s:.1f} s): {why}",
+                "repeat the trial, and find what stalled the host or its connection",
             )
 
 
@@ -161,7 +161,8 @@ def edges(host: str, readings: Sequence[Reading], window: Window, load: Window) 
         host,
         f"a reading of {reading.source} at the window's edge {' and one '.join(sides)} the load: figures of "
         f"this window may be up to {100 * sum(worst) / window.seconds:.1f} % too low",
-        f"window: omit {interval_s:.1f} or more, tail {interval_s + ASKING_S:.1f} or more",
+        f"set window.omit to at least {interval_s:.1f} s, window.tail to at least "
+        f"{interval_s + ASKING_S:.1f} s",
         -sum(worst) / window.seconds,
     )
 

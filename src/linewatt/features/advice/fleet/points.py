@@ -82,7 +82,7 @@ def why_no_point(summary: CaseSummary, role: Role) -> str | None:
     """Why a case is no operating point of a server; ``None``: it is one."""
     case = summary.case
     if case.of_users or is_request_response(case.test):
-        return "users and requests are no rate that servers add up to"
+        return "the rates of users and requests do not add up over servers"
     if case.paced:
         return "a case that is held to a rate does not say what a server carries"
     if case.is_both_ways or case.is_ring or case.ends_do_both:

@@ -181,7 +181,7 @@ def _of_power(advice: FleetAdvice) -> Iterator[str]:
     if kinds and "measured" in provenances:
         yield f"Watts are {kinds}: those are marked, and not compared with measured ones"
     elif kinds:
-        yield f"Watts are {kinds}, not measured: what follows from them is no advice on hardware"
+        yield f"Watts are {kinds}, not measured: their results are not advice on hardware"
     scopes = {point.scope for point in points}
     if scopes == {"psu-out"} and (advice.question.supply is None or advice.not_through_supplies):
         lost = "what power supplies lose is not in energy and money"

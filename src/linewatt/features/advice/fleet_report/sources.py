@@ -59,7 +59,7 @@ def of_trials(name: str, trials: Sequence[Trial], role: Role, caveats: Sequence[
 def of_result(result: Result, role: Role) -> FleetSource:
     """The series of a stored result. Raises InvalidInput where it holds no cases."""
     if result.is_soak:
-        raise InvalidInput(f"{result.id}: a soak is one load, no series of operating points")
+        raise InvalidInput(f"{result.id}: a soak is a single load, not a series of operating points")
     if result.imported_kind:
         kind = f"is a published table ({result.imported_kind}) without operating points"
         raise InvalidInput(f"{result.id}: {kind}; 'linewatt show' has its figures")
@@ -110,7 +110,7 @@ def choose_series(source: FleetSource, series_name: str | None) -> Candidate:
     )
     if series_name is None:
         raise InvalidInput(f"{source.name}: has {len(matches)} series, name one with --series: {names}")
-    many = f"is {len(matches)} of them" if matches else "is none of them"
+    many = f"matches {len(matches)} series" if matches else "matches no series"
     raise InvalidInput(f"--series {series_name!r}: {many}; {source.name} has {names}")
 
 

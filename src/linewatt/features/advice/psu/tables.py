@@ -101,7 +101,7 @@ def read_efficiency_table(data: bytes, source: str) -> EfficiencyTable:
             raise InvalidInput(f"{source}:{row.line}: {LOAD_COLUMN} {load:g} is there twice; once is enough")
         efficiency_by_load[load] = _percentage(row, EFFICIENCY_COLUMN, source)
     if len(efficiency_by_load) < 2:
-        raise InvalidInput(f"{source}: one row is no table; at least two loads are needed")
+        raise InvalidInput(f"{source}: a single row; at least two loads are needed")
     return EfficiencyTable(source, _ratios(efficiency_by_load), certified=False)
 
 

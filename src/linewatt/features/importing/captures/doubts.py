@@ -47,7 +47,7 @@ UNKNOWN = (
 )
 RATE_UNKNOWN = ", and whether a rate was asked for"
 """of a load whose version does not write it"""
-STOOD_STILL = "it stood still, its tool was stopped, or its clock was set"
+STOOD_STILL = "the host stalled, its tool was stopped, or its clock was set"
 """which stamps of a tool alone do not tell apart"""
 
 
@@ -92,9 +92,9 @@ def of_files(seen: Seen, trial_facts: Known) -> Iterator[Flag]:
     yield Flag(
         "settings-unknown",
         ", ".join(seen.case.hosts),
-        f"not read from the files: {', '.join((*_not_said(trial_facts), UNKNOWN))}"
+        f"not in the files: {', '.join((*_not_said(trial_facts), UNKNOWN))}"
         f"{'' if trial_facts.is_rate_told else RATE_UNKNOWN}",
-        "compare with care; a campaign of linewatt reads these facts and compares them",
+        "compare with care; a linewatt campaign reads these facts and compares them",
     )
     yield from _receiver(seen, trial_facts.tests)
     if not seen.instances:  # of which an end is not known
@@ -154,8 +154,8 @@ def _receiver(seen: Seen, tests: Sequence[OneTest]) -> Iterator[Flag]:
         yield Flag(
             "receiver-not-known",
             seen.case.receiver,
-            f"only what {seen.case.sender} sent is on record: {why[0].reason}",
-            f"keep what the receiver writes, too{seen.load.both_ends and f' ({seen.load.both_ends})'}",
+            f"the files contain only what {seen.case.sender} sent: {why[0].reason}",
+            f"also keep the receiver's output{seen.load.both_ends and f' ({seen.load.both_ends})'}",
         )
 
 
@@ -172,8 +172,8 @@ def _told(seen: Seen, tests: Sequence[OneTest]) -> Iterator[Flag]:
         yield Flag(
             "told-by-the-other-end",
             seen.case.host(role),
-            f"what the {role} counted is from {counted_tests[0].files[0]}{_more(counted_tests)}: {whence}",
-            "keep what both ends write",
+            f"the count of the {role} comes from {counted_tests[0].files[0]}{_more(counted_tests)}: {whence}",
+            "keep the output of both ends",
         )
 
 
@@ -190,14 +190,14 @@ def of_runs(seen: Seen, tests: Sequence[OneTest]) -> Iterator[Flag]:
             "mean-of-iterations",
             hosts,
             f"{end.file}: {end.mean_of}",
-            "let the load run the test once (netperf without -i), and repeat that: each run is a trial",
+            "run the test once per file (netperf without -i), and repeat it: each run is then a trial",
         )
     for end in [end for end in ends if end.confidence_missed][:1]:
         yield Flag(
             "confidence-not-reached",
             hosts,
             f"{end.file}: {end.confidence_missed}",
-            "find what varies between runs, or let netperf run more of them (-i)",
+            "find what varies between runs, or raise netperf's number of runs (-i)",
         )
 
 
@@ -215,7 +215,7 @@ def _no_cpu(end: EndResult, readings: Sequence[Placed], tests: Sequence[OneTest]
             "cpu-missing",
             end.host,
             end.reasons["cpu_cores"] if has_any else no_cpu_file(end.host, tests),
-            f"put what mpstat -P ALL 1 wrote there into a folder {end.host}, and import again",
+            f"put the output of mpstat -P ALL 1 on that host into a folder {end.host}, and import again",
         )
 
 
@@ -228,9 +228,9 @@ def _named_otherwise(host: str, trial_facts: Known) -> Iterator[Flag]:
         yield Flag(
             "readings-named-otherwise",
             host,
-            f"readings are of a host that calls itself {', '.join(others)}; {ends[0].file} calls it "
+            f"the readings name their host {', '.join(others)}; {ends[0].file} names it "
             f"{', '.join(sorted(load_nodes))}",
-            "see whether both names are of one machine; if not, put the readings into a folder of their own",
+            "check whether both names are the same machine; if not, put the readings into a separate folder",
         )
 
 
@@ -246,9 +246,9 @@ def _cpus(end: EndResult, readings: Sequence[Placed]) -> Iterator[Flag]:
         yield Flag(
             "cpus-assumed",
             end.host,
-            f"{cpu_use[0].file} says what all CPUs used together, and of none by itself: taken as a share of "
-            f"{counts[0]} CPUs, among which sysstat counts those that are offline",
-            f"keep what mpstat -P ALL 1 writes at {end.host}, which has a line for each CPU that is online",
+            f"{cpu_use[0].file} has only the use of all CPUs together: linewatt takes it as a share of "
+            f"{counts[0]} CPUs, and sysstat includes offline CPUs in this number",
+            f"keep the output of mpstat -P ALL 1 on {end.host}, which has a line for each online CPU",
         )
 
 
@@ -261,8 +261,8 @@ def _not_activated(end: EndResult, readings: Sequence[Placed]) -> Iterator[Flag]
             yield Flag(
                 "power-not-activated",
                 end.host,
-                f"{placement.file}: the BMC says of its power reading: {placement.power_state}",
-                "activate it (ipmitool dcmi power activate), or hold its watts against another meter",
+                f"{placement.file}: state of the BMC's power reading: {placement.power_state}",
+                "activate it (ipmitool dcmi power activate), or compare the watts with another meter",
             )
 
 
@@ -277,9 +277,9 @@ def _clock(end: EndResult, trial_facts: Known) -> Iterator[Flag]:
         yield Flag(
             "clock-assumed",
             end.host,
-            f"the clock of {end.host} is taken to be that of {trial_facts.tests[0].client_host}: there is no "
-            f"file of the load of {end.host}, whose stamp would tell",
-            "keep what the load writes at both ends",
+            f"linewatt assumes that the clocks of {end.host} and {trial_facts.tests[0].client_host} agree: "
+            f"there is no file of the load from {end.host} with a timestamp",
+            "keep the output of the load at both ends",
         )
 
 
@@ -293,8 +293,8 @@ def _zone(end: EndResult, readings: Sequence[Placed]) -> Iterator[Flag]:
         yield Flag(
             "zone-assumed",
             end.host,
-            f"times of {', '.join(taken)} are taken for UTC, in which they lie beside the load",
-            "give --timezone if the clock of the host was in another one",
+            f"linewatt assumes that the times of {', '.join(taken)} are UTC: they then match the load",
+            "if the host used another timezone, give --timezone",
         )
 
 
@@ -314,9 +314,9 @@ def _coarse(end: EndResult, trial_facts: Known, window: Window) -> Iterator[Flag
     yield Flag(
         "stamps-too-coarse",
         end.host,
-        f"readings of {placement.reading.source} lie beside the load to ± "
-        f"{placement.uncertainty_s:.1f} s only: up to "
-        f"{100 * min(1.0, outside / window.seconds):.0f} % of the window may be of a time without load",
+        f"readings of {placement.reading.source} are aligned with the load only to ± "
+        f"{placement.uncertainty_s:.1f} s: up to "
+        f"{100 * min(1.0, outside / window.seconds):.0f} % of the window may be without load",
         f"import again with --omit {needed_s:.1f} --tail {needed_s:.1f}, or measure for longer",
     )
 

@@ -178,7 +178,7 @@ def _intervals(points: Sequence[Mapping[str, Any]], begun_s: float) -> Iterator[
     for point in points:
         end_s, rate = float(point["t"]) - begun_s, float(point["val"])
         if end_s < before_s or not 0 <= rate <= MOST_RATE:
-            raise ParseError("its interim results go back in time, or have a rate that is none")
+            raise ParseError("its interim results go back in time, or contain an invalid rate")
         seconds = min(float(point["dur"]), end_s - before_s)
         if seconds > 0:
             yield LoadInterval(end_s - seconds, end_s, round(rate * MBIT * seconds / 8))
@@ -225,5 +225,5 @@ def _records(points: Sequence[Mapping[str, Any]]) -> Iterator[Record]:
         cpus = sum(_CPU.fullmatch(name) is not None for name in after)
         load = float(after["load"])
         if span_s <= 0 or not 0 <= load <= 1:
-            raise ParseError("its CPU stats go back in time, or have a share that is none")
+            raise ParseError("its CPU stats go back in time, or contain an invalid share")
         yield Record(float(after["t"]), span_s, "", {WHOLE_HOST: load * cpus})

@@ -137,7 +137,7 @@ def _bytes(path: Path, shown: str, most_bytes: int, *, follow: bool) -> bytes:
     opened = os.open(path, flags)
     with open(opened, "rb") as file:  # noqa: PTH123  it is opened already
         if not stat.S_ISREG(os.fstat(opened).st_mode):
-            raise FileRefused(f"{shown}: is no regular file")
+            raise FileRefused(f"{shown}: is not a regular file")
         data = file.read(most_bytes + 1)
     if len(data) > most_bytes:
         raise _too_large(shown, most_bytes)

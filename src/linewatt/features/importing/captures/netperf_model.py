@@ -164,10 +164,12 @@ def bytes_per_s(figure: str, unit: str) -> float:
             "is in 10^0bits/s (-f b), as which netperf prints bytes/s; let it print 10^6bits/s (-f m)"
         )
     if unit not in UNITS:
-        raise InvalidInput(f"is in {unit}/s, which is no rate of bytes; let netperf print 10^6bits/s (-f m)")
+        raise InvalidInput(
+            f"is in {unit}/s, which is not a rate of bytes; let netperf print 10^6bits/s (-f m)"
+        )
     rate = number(figure, "a throughput") * UNITS[unit]
     if not 0 <= rate <= MOST_BYTES_PER_S:
-        raise ParseError(f"netperf reports {figure} {unit}/s, which is no throughput")
+        raise ParseError(f"netperf reports {figure} {unit}/s, which is not a throughput")
     return rate
 
 

@@ -165,7 +165,7 @@ def _test(
     figure, unit_text = _needed(values, "THROUGHPUT"), _needed(values, "THROUGHPUT_UNITS")
     unit = _UNIT.fullmatch(unit_text)
     if unit is None:
-        raise ParseError(f"has throughput in {one_line(unit_text)[:30]!r}, which is no unit of netperf")
+        raise ParseError(f"has throughput in {one_line(unit_text)[:30]!r}, which is not a unit of netperf")
     arrived = bytes_per_s(figure, unit[1])
     sender, receiver = ("REMOTE", "LOCAL") if is_reverse else ("LOCAL", "REMOTE")
     sent = _sent(values, sender, unit[1]) if is_udp else arrived
@@ -291,6 +291,6 @@ def _points(lines: Sequence[str]) -> Iterator[Interim]:
         unit_match = _UNIT.fullmatch(units)
         if unit_match is None:
             raise ParseError(
-                f"has an interim result in {one_line(units)[:30]!r}, which is no unit of netperf"
+                f"has an interim result in {one_line(units)[:30]!r}, which is not a unit of netperf"
             )
         yield Interim(number(end, "a time"), number(seconds, "a time"), bytes_per_s(rate, unit_match[1]))

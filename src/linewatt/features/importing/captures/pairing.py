@@ -257,7 +257,7 @@ def _refuse_no_trial(group: Sequence[OneTest]) -> None:
             raise FileRefused(
                 f"{first.files[0]}, {second.files[0]}: both ran beside a third test, but not "
                 f"beside one another",
-                skip="those that are no instances of one trial",
+                skip="those that are not instances of one trial",
             )
     for first, second in pairwise(group):
         ways = [_way(test) for test in (first, second)]

@@ -51,7 +51,7 @@ def clock_of(host: str, group: Sequence[OneTest]) -> HostClock | Missing:
     spread_s = max(apart_s) - min(apart_s)
     if spread_s > MOST_APART_S:
         offsets_text = f"{min(apart_s):+.1f} s and {max(apart_s):+.1f} s"
-        return Missing(f"its clock is {offsets_text} beside the client's in one trial: it was set")
+        return Missing(f"its clock differs from the client's by {offsets_text} in one trial: it was set")
     middle_s = (max(apart_s) + min(apart_s)) / 2
     own_late_s = max(end.late_s for _, end in tests_and_ends)
     return HostClock(middle_s, max(late_s, own_late_s) / 2 + spread_s / 2, is_known=True)

@@ -493,7 +493,7 @@ def _cores(rows: Mapping[int, Row], host_row: Row | None, cpus: int | None) -> f
         list(rows.values()) if rows and len(rows) == cpus else [host_row] * (cpus or 0) if not rows else []
     )
     if not cpu_rows:
-        return Missing("it does not say how many CPUs there are, or not all of them are told of")
+        return Missing("it does not say how many CPUs there are, or lines of some CPUs are missing")
     used = 0.0
     for row in cpu_rows:
         if row is None or any(name not in row for name in _NEEDED):

@@ -73,7 +73,8 @@ def made_of(
     if not tests:
         names = ", ".join(load.by_hand for load in LOADS.values() if load.by_hand)
         raise InvalidInput(
-            f"no file of a load among them ({names}); readings alone are no result: add what the load wrote"
+            f"no file of a load among them ({names}); readings without a load are not a result: add "
+            "the output of the load"
         )
     groups = trials_of(two_ways.with_other_ways(tests))
     varied = varied_options(groups)

@@ -119,7 +119,7 @@ def _no_count(parts: Sequence[str]) -> str | None:
     except ValueError:
         return f"perf stat says {shortened(value)!r}"
     if unit != "MiB" or not (math.isfinite(count) and count >= 0):
-        return f"perf stat says {shortened(f'{value} {unit}')!r}, which is no number of MiB"
+        return f"perf stat says {shortened(f'{value} {unit}')!r}, which is not a number of MiB"
     if not LEAST_RUNNING <= running <= 1.001:
         return f"its counter was shared, and counted in {100 * running:.0f} % of the window only"
     return None

@@ -51,7 +51,7 @@ def parse(text: str, empty: HostProfile, slices: int, slice_s: float) -> HostPro
         try:
             _take(contents, line, slices)
         except (ValueError, IndexError) as error:
-            raise ParseError(f"line {number} of the profile is no part of one: {line[:60]!r}") from error
+            raise ParseError(f"line {number} of the profile is not valid: {line[:60]!r}") from error
     if not contents.ended or len(contents.totals) != _TOTALS:
         raise ParseError("what perf recorded was cut off: perf script or awk ended before its end")
     samples, lost, cut, further = contents.totals

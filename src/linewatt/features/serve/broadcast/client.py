@@ -112,5 +112,5 @@ def _parse_document(line: bytes, result_id: str) -> Document:
     except ParseError as error:
         raise NotRunning(f"{result_id}: {error}") from error
     if not isinstance(document, dict):
-        raise NotRunning(f"{result_id}: what it tells is no object")
+        raise NotRunning(f"{result_id}: its answer is not a JSON object")
     return document

@@ -79,7 +79,7 @@ def connect(path: Path) -> socket.socket:
     try:
         about = os.fstat(handle)
         if not stat.S_ISSOCK(about.st_mode) or os.geteuid() not in (0, about.st_uid):
-            raise PermissionError(errno.EPERM, "is no socket of this user", str(path))
+            raise PermissionError(errno.EPERM, "is not a socket of this user", str(path))
         unix_socket = _new_socket()
         try:
             unix_socket.connect(f"/proc/self/fd/{handle}")
@@ -136,4 +136,4 @@ def _check_private(folder: Path) -> None:
     """Raises PermissionError if the folder belongs to, or is open to, other users."""
     about = folder.lstat()
     if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.geteuid() or about.st_mode & 0o077:
-        raise PermissionError(errno.EPERM, "is no folder that only its owner can use", str(folder))
+        raise PermissionError(errno.EPERM, "is not a folder that only its owner can use", str(folder))

@@ -225,7 +225,7 @@ class FtpUser:
     def _send(self, data: socket.socket, size_bytes: int) -> None:
         around, counted = self._around, self._counted
         if around.source is None:
-            raise InvalidInput("users: there is nothing to put from; give the users a memory file")
+            raise InvalidInput("users: no file to put; give the users a memory file")
         target, source, at = data.fileno(), around.source.descriptor, 0
         while at < size_bytes:
             offset = at % content.PERIOD_BYTES

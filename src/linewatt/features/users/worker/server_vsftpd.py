@@ -39,7 +39,7 @@ OPTIONS: dict[str, tuple[int, int] | None] = {
 def option(name: str, value: str) -> str:
     """The value of one of these as it is compared: ``on``, ``off`` or a number. Raises InvalidInput."""
     if name not in OPTIONS:
-        raise InvalidInput(f"vsftpd.{name} is none of the options that may be set: {', '.join(OPTIONS)}")
+        raise InvalidInput(f"vsftpd.{name} is not an option that can be set: {', '.join(OPTIONS)}")
     bounds = OPTIONS[name]
     if bounds is None:
         if value not in ("on", "off"):

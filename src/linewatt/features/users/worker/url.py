@@ -36,7 +36,7 @@ def parse_url(text: str) -> ServerUrl:
         parts = urlsplit(text)
         port = parts.port
     except ValueError:  # its words would repeat part of what was written
-        raise InvalidInput("is no address; write it like ftp://perf@192.0.2.10:21/") from None
+        raise InvalidInput("is not an address; write it like ftp://perf@192.0.2.10:21/") from None
     if parts.scheme != "ftp" or not parts.hostname or parts.query or parts.fragment or not text.isprintable():
         raise InvalidInput("must be the address of an FTP server such as ftp://perf@192.0.2.10:21/")
     if not re.fullmatch(_USER, parts.username or "", re.ASCII):

@@ -69,7 +69,7 @@ class IdlePower:
         change = f"{abs(difference_w):.1f} W {'more' if difference_w > 0 else 'less'}"
         if self.before_w > 0:
             change += f" ({abs(difference_w) / self.before_w:.1%})"
-        doubt = ", so nothing is told above idle" if self.drifted else ""
+        doubt = ", so watts above idle are withheld" if self.drifted else ""
         return change.replace("%", " %") + doubt
 
 

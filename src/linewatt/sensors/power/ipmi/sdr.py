@@ -196,9 +196,9 @@ def reading(sensor: Sensor, data: bytes) -> float | Missing:
         return Missing("the BMC has no reading of it now")
     if _is_nothing(sensor, data):
         maximum = f" ({sensor.maximum:g} {sensor.unit})" if sensor.maximum is not None else ""
-        return Missing(f"the BMC says FFh: no reading, or more than it can show{maximum}")
+        return Missing(f"the BMC returned FFh: no reading, or more than it can show{maximum}")
     value = sensor.value(data[0])
-    return Missing(f"byte {data[0]:#04x} has no value by its formula") if value is None else value
+    return Missing(f"byte {data[0]:#04x} is not covered by the sensor's formula") if value is None else value
 
 
 def is_absent(sensor: Sensor, code: int, data: bytes) -> bool:
@@ -215,11 +215,11 @@ def _is_nothing(sensor: Sensor, data: bytes) -> bool:
 def dcmi_reading(data: bytes) -> float | Missing:
     """The current power in a response of DCMI Get Power Reading."""
     if len(data) < 18 or data[0] != DCMI_REQUEST[0]:
-        return Missing("the answer is none of DCMI")
+        return Missing("the answer is not a DCMI answer")
     if not data[17] & _DCMI_ACTIVE:
         return Missing("the BMC does not measure power now")
     watts = int.from_bytes(data[1:3], "little")
-    return float(watts) if watts else Missing("the BMC says 0 W, as those do that do not measure")
+    return float(watts) if watts else Missing("the BMC returned 0 W, as BMCs without a power sensor do")
 
 
 def dcmi_channel() -> Channel:

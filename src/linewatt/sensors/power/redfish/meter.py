@@ -144,7 +144,7 @@ class RedfishSession(Session):
             prefix = f"{clean(enclosure.name)}." if len(chosen) > 1 else ""
             for source in sources(enclosure):
                 self._add(prefix, source)
-            reasons += problems(enclosure) or [f"chassis {enclosure.name} says nothing of power"]
+            reasons += problems(enclosure) or [f"chassis {enclosure.name} reports no power"]
         if not self._sources:
             if self._service.failed:
                 raise HostError(f"{self._service.who}: no reading of power: {self._service.failed[0]}")

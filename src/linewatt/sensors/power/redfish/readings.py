@@ -90,10 +90,13 @@ class Source:
             return Missing(f"{self.path}: no reading of {_format_path(self.steps)}")
         value = _number(raw_value)
         if value is None:
-            return Missing(f"{self.path}: {_format_path(self.steps)} is {str(raw_value)[:40]!r}, no number")
+            return Missing(
+                f"{self.path}: {_format_path(self.steps)} is {str(raw_value)[:40]!r}, not a number"
+            )
         if value in self.ratings_w or (self.most_w is not None and value > self.most_w):
             return Missing(
-                f"{self.path}: {_format_path(self.steps)} is the supply's rating of {value:g} W, no reading"
+                f"{self.path}: {_format_path(self.steps)} is the supply's rating of {value:g} W, not "
+                "a reading"
             )
         if value == 0 and self.channel.scope.startswith("system") and self.channel.unit == "W":
             return Missing(

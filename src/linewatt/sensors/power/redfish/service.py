@@ -180,7 +180,7 @@ class Service:
         if reply.status == 200 and isinstance(reply.document, dict):
             return {**reply.document, "@odata.id": path}
         problem = reply.problem if reply.status == 200 else f"status {reply.status}{_error_text(reply)}"
-        raise HostError(f"{self.who}: {path}: {problem or 'is no resource'}")
+        raise HostError(f"{self.who}: {path}: {problem or 'is not a resource'}")
 
     async def replies(self, paths: list[str]) -> dict[str, Reply]:
         """What the service says now. Raises HostError when it does not know this login any more."""

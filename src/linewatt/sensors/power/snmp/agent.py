@@ -169,7 +169,7 @@ def _value(value: Any) -> Value:
     try:
         number = float(str(value)) if kind == "OctetString" else float(int(value))
     except (TypeError, ValueError, OverflowError):
-        return Value(None, f"is {str(value)[:40]!r}, no number")
+        return Value(None, f"is {str(value)[:40]!r}, not a number")
     if abs(number) == float("inf") or number != number:
-        return Value(None, f"is {number}, no number")
+        return Value(None, f"is {number}, not a number")
     return Value(number, range=_RANGES.get(kind))

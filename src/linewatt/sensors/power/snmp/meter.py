@@ -120,7 +120,7 @@ class Item:
         if value.number is None:
             return Missing(f"{self.oid}: {value.text}")
         if value.number < 0 and not self.signed:
-            return Missing(f"{self.oid}: {value.number:g}, the meter's word for no reading")
+            return Missing(f"{self.oid}: {value.number:g}, which this meter returns for no reading")
         return value.number * self.scale
 
 
