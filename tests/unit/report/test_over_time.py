@@ -17,8 +17,8 @@ from linewatt.report.charts.data import runs_of
 from linewatt.report.charts.figure import Figure, render_svg
 from linewatt.report.printing import html
 from linewatt.report.trials.charts.over_time import MOST_TRIALS, over_time_figures, thinned
-from linewatt.report.trials.charts.over_time import _throughput as throughput
 from linewatt.report.trials.digest import Digest, digest_of
+from linewatt.report.trials.readings import throughput_points
 from linewatt.store import read
 from linewatt.store.samples import Course, Origin, Series, write_samples
 
@@ -37,9 +37,9 @@ def with_a_rest(points: int, rest_s: float, rate_bps: float) -> Course:
 
 def test_a_last_interval_of_10_ms_is_not_drawn_as_a_rate() -> None:
     (trial,) = scaling_trials((1,))[:1]
-    drawn = throughput([with_a_rest(10, 0.01, 28e9)], trial, "receiver")
+    drawn = throughput_points([with_a_rest(10, 0.01, 28e9)], trial, "receiver")
     assert {rate for _, rate in drawn} == {9.36e9}
-    assert throughput([with_a_rest(10, 0.6, 9e9)], trial, "receiver")[-1] == (10.6, 9e9)
+    assert throughput_points([with_a_rest(10, 0.6, 9e9)], trial, "receiver")[-1] == (10.6, 9e9)
 
 
 def of_bmc(at: int) -> Values:

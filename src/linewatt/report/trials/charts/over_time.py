@@ -7,16 +7,11 @@ channels that the case's watts are made of, each with its last reading; while on
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
-from statistics import median
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from linewatt.analysis.cases import CaseSummary, fastest_case, mean_bps
 from linewatt.analysis.metrics import METRIC_BY_NAME
-from linewatt.loads import SHORT_RATIO
 from linewatt.model import ENDS, Role, Trial
 from linewatt.report.charts import specs
 from linewatt.report.charts.data import Row, Runs, spread_labels
@@ -25,13 +20,13 @@ from linewatt.report.charts.specs import Spec
 from linewatt.report.provenance import provenance_words
 from linewatt.report.series import plural
 from linewatt.report.trials.digest import Digest, system_power
+from linewatt.report.trials.readings import Points, points_of_usual_length, throughput_points, whole_sum
 from linewatt.store import Course, read_courses, trial_dir
 from linewatt.units import ghz_from_hz, percent_from_cores
 
 MOST_FIGURES = 12
 MOST_TRIALS = 4
 _MOST_POINTS = 120
-Points = list[tuple[float, float | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +122,7 @@ def _source(shown: Sequence[Trial]) -> str:
 def _tracks(summary: CaseSummary) -> tuple[_Track, ...]:
     unit = METRIC_BY_NAME["throughput_bps"].unit([summary])
     return (
-        _Track("Throughput", unit.name, _throughput, unit.from_si, ("receiver",), stepped=True),
+        _Track("Throughput", unit.name, throughput_points, unit.from_si, ("receiver",), stepped=True),
         _Track("CPU", "%", _of_host("cpu", "cores"), percent_from_cores, stepped=True),
         _Track("System power", "W", _system, float),
         _Track("Frequency", "GHz", _of_host("frequency", "Hz"), ghz_from_hz, always=False),
@@ -146,38 +141,9 @@ def _of_host(name: str, unit: str) -> Callable[[Sequence[Course], Trial, Role], 
             ),
             (),
         )
-        return _of_usual_length(points) if name == "cpu" else list(points)
+        return points_of_usual_length(points) if name == "cpu" else list(points)
 
     return read
-
-
-def _throughput(courses: Sequence[Course], trial: Trial, role: Role) -> Points:
-    """What all instances got together, at the times of the first; where one is not known, nor is the sum."""
-    rates = [course for course in courses if course.unit == "bit/s" and f".{role}." in course.name]
-    if len(rates) < trial.case.processes:
-        return []
-    rates = [replace(rate, points=tuple(_of_usual_length(rate.points))) for rate in rates]
-    first = rates[0].points
-    half_s = median([after - before for (before, _), (after, _) in pairwise(first)] or [0.0]) / 2
-    total = [(time_s, _sum(_at(rate.points, time_s, half_s) for rate in rates)) for time_s, _ in first]
-    known_indices = [at for at, (_, value) in enumerate(total) if value is not None]
-    return total[known_indices[0] : known_indices[-1] + 1] if known_indices else []
-
-
-def _of_usual_length(points: Sequence[tuple[float, float | None]]) -> Points:
-    """Means without those of a short time since the one before: what a few ms hold is no rate."""
-    if not points:
-        return []
-    apart_s = [after - before for (before, _), (after, _) in pairwise(points)]
-    least_s = SHORT_RATIO * median(apart_s) if apart_s else 0.0
-    return [point for point, since_s in zip(points, [math.inf, *apart_s], strict=True) if since_s >= least_s]
-
-
-def _at(points: Sequence[tuple[float, float | None]], time_s: float, within_s: float) -> float | None:
-    """The reading nearest to a time, if it is no further away than that."""
-    at = bisect_left(points, time_s, key=lambda point: point[0])
-    near = min(points[max(0, at - 1) : at + 1], key=lambda point: abs(point[0] - time_s), default=None)
-    return near[1] if near is not None and abs(near[0] - time_s) <= within_s else None
 
 
 def _system(courses: Sequence[Course], trial: Trial, role: Role) -> Points:
@@ -203,13 +169,8 @@ def _system(courses: Sequence[Course], trial: Trial, role: Role) -> Points:
         last[name] = value
         complete = at + 1 == len(readings) or readings[at + 1][0] > time_s
         if complete and len(last) == len(channels):
-            points.append((time_s, _sum(last.values())))
+            points.append((time_s, whole_sum(last.values())))
     return points
-
-
-def _sum(values: Iterable[float | None]) -> float | None:
-    readings = list(values)
-    return None if None in readings else math.fsum(value for value in readings if value is not None)
 
 
 def _rows(track: _Track, trial: Trial, courses: Sequence[Course], labels: Mapping[int, str]) -> Iterator[Row]:
