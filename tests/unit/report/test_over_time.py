@@ -3,28 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.report_factories import DISAGREE, host, powered, result, scaling_trials, stored
+from tests.report_factories import DISAGREE, host, powered, scaling_trials
+from tests.stored_samples import of_cpus, of_load, series, with_samples
 
 from linewatt.errors import StoreError
-from linewatt.model import Channel, Provenance, Sample, Trial
 from linewatt.report.charts.data import runs_of
 from linewatt.report.charts.figure import Figure, render_svg
 from linewatt.report.printing import html
 from linewatt.report.trials.charts.over_time import MOST_TRIALS, over_time_figures, thinned
-from linewatt.report.trials.digest import Digest, digest_of
+from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.readings import throughput_points
-from linewatt.store import read
-from linewatt.store.samples import Course, Origin, Series, write_samples
-
-Values = Mapping[str, tuple[str, float | None]]
-"""channel → (unit, value)"""
-SCOPES = {"psu-out PSU1": "psu-out:PSU1", "psu-out PSU2": "psu-out:PSU2", "cpu": "cpu"}
+from linewatt.store.samples import Course, Origin, write_samples
 
 
 def with_a_rest(points: int, rest_s: float, rate_bps: float) -> Course:
@@ -40,56 +34,6 @@ def test_a_last_interval_of_10_ms_is_not_drawn_as_a_rate() -> None:
     drawn = throughput_points([with_a_rest(10, 0.01, 28e9)], trial, "receiver")
     assert {rate for _, rate in drawn} == {9.36e9}
     assert throughput_points([with_a_rest(10, 0.6, 9e9)], trial, "receiver")[-1] == (10.6, 9e9)
-
-
-def of_bmc(at: int) -> Values:
-    """Two supplies, of which the second one was not read at 3 s, the CPU, and two fans."""
-    second = None if at == 3 else 60.0
-    watts = {"psu-out PSU1": ("W", 100.0 + at), "psu-out PSU2": ("W", second), "cpu": ("W", 99.0)}
-    return watts | {"FAN1": ("rpm", 4000.0), "FAN2": ("rpm", 5000.0 + at)}
-
-
-def of_cpus(at: int) -> Values:
-    """Three CPUs, 30 % busy each; the third is another host's."""
-    shares = {"idle": 0.5, "iowait": 0.15, "steal": 0.05}
-    return {f"cpu{cpu}.{name}_ratio": ("ratio", value) for cpu in range(3) for name, value in shares.items()}
-
-
-def of_load(role: str, instances: int) -> Any:
-    def values(at: int) -> Values:
-        return {f"instance{n}.{role}.throughput_bps": ("bit/s", 1e9 + at) for n in range(instances)}
-
-    return values
-
-
-def series(name: str, source: str, start_s: float, values: Any, provenance: Provenance) -> Series:
-    channels, samples = {}, []
-    for at in range(-5, 66):
-        for channel, (unit, value) in values(at).items():
-            scope = SCOPES.get(channel) or (f"cpu:{channel[3]}" if channel[:3] == "cpu" else "host")
-            kind = "mean" if unit in ("ratio", "bit/s") else "gauge"
-            channels[channel] = Channel(channel, unit, kind, scope, provenance=provenance)  # type: ignore[arg-type]
-            samples.append(Sample(start_s + at, channel, value))
-    return Series(name, source, channels, samples)
-
-
-def with_samples(root: Path, trials: Sequence[Trial], **manifest: Any) -> Digest:
-    """The result on disk with a reading of everything a second, 5 s longer than the window at either end."""
-    path = stored(root, result(trials, **manifest))
-    for each in trials:
-        assert each.window is not None
-        begun = each.window.start_s
-        write_samples(
-            path / "trials" / f"{each.number:05d}" / "samples.parquet",
-            [
-                series("h2", "bmc", begun, of_bmc, "simulated"),
-                series("h2", "mpstat", begun, of_cpus, "measured"),
-                series("h1", "mpstat", begun, of_cpus, "measured"),
-                series("h2", "iperf3", begun, of_load("receiver", each.case.instances), "measured"),
-            ],
-            Origin(path.name, each.number),
-        )
-    return digest_of(read.load_result(path))
 
 
 def figures(view: Digest) -> tuple[Figure, ...]:
