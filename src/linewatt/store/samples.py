@@ -195,6 +195,20 @@ SELECT host, source, name, unit, list((time_s, value) ORDER BY time_s) FROM samp
 """
 
 
+_RATES = r"""
+SELECT host, source, channel, unit, list((time_s, value) ORDER BY time_s) FROM read_parquet($path)
+WHERE unit = 'bit/s' AND channel LIKE '%.throughput\_bps' ESCAPE '\' GROUP BY ALL ORDER BY ALL
+"""
+
+
+def read_rates(path: Path) -> list[Course]:
+    """What the throughput of a trial's instances did; nothing where no samples are stored.
+
+    A tenth of the time of :func:`read_courses`. Raises StoreError when the file is damaged.
+    """
+    return _courses_of(_rows_of_file(path, _RATES))
+
+
 def read_courses(path: Path, cpus: Mapping[str, Sequence[int] | None]) -> list[Course]:
     """What a trial's throughput, CPUs, watts, fans and frequencies did; nothing where no samples are stored.
 
@@ -204,7 +218,10 @@ def read_courses(path: Path, cpus: Mapping[str, Sequence[int] | None]) -> list[C
     """
     bound = [host for host, scopes in cpus.items() if scopes is not None]
     scopes = [f"{host} cpu:{cpu}" for host in bound for cpu in cpus[host] or ()]
-    rows = _rows_of_file(path, _COURSES, own=scopes, bound=bound)
+    return _courses_of(_rows_of_file(path, _COURSES, own=scopes, bound=bound))
+
+
+def _courses_of(rows: Any) -> list[Course]:
     return [Course(host, source, name, unit, tuple(points)) for host, source, name, unit, points in rows]
 
 
