@@ -9,7 +9,7 @@ from dataclasses import replace
 from linewatt.analysis.cases import DetailBlock, detail_blocks, with_flows
 from linewatt.core.feature import feature_functions
 from linewatt.report.charts.data import Runs, runs_of
-from linewatt.report.charts.figure import Figure, draw_figures
+from linewatt.report.charts.figure import DrawnFigure, Figure, draw_figures
 from linewatt.report.machine.environment import core_words
 from linewatt.report.section import Lines, Section, text_lines
 from linewatt.report.series import plural
@@ -24,6 +24,7 @@ from linewatt.report.trials.charts.overview import overview_figures, overview_wo
 from linewatt.report.trials.charts.paired_bars import paired_figures
 from linewatt.report.trials.charts.power import level_figures, power_figures
 from linewatt.report.trials.charts.searches import search_figures
+from linewatt.report.trials.charts.throughput_course import throughput_figures
 from linewatt.report.trials.detail import detail_groups
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.every_trial import EVERY_TRIAL_TITLE as EVERY_TRIAL
@@ -83,6 +84,12 @@ def page_sections(view: Digest) -> tuple[list[Section], list[Section], Section]:
         *(section for section in others if section),
     ]
     return results, [section for section in details if section], _trials(view, runs)
+
+
+def throughput_courses(view: Digest) -> tuple[DrawnFigure, ...]:
+    """Throughput over time, for the place beside the answer. Raises StoreError."""
+    runs = runs_of(with_flows(view.result.trials))
+    return tuple(draw_figures(throughput_figures(view, runs), "course-figure"))
 
 
 def _overview(view: Digest, charts: Sequence[Figure]) -> Section:
