@@ -162,7 +162,8 @@ def _quoted(text: str) -> str:
 class Course:
     """A quantity of a host over a trial: ``points`` are (s, value), None where a reading is missing.
 
-    ``name`` is the channel of watts and rates; ``cpu``, ``frequency`` and ``fan`` are over all of the host's.
+    ``name`` is the channel of watts and rates, and the scope of single CPUs; ``cpu``, ``frequency``, ``fan``
+    and ``retransmits`` are over all of the host's.
     """
 
     host: str
@@ -188,6 +189,8 @@ WITH counted AS (
   WHERE unit = 'Hz' GROUP BY ALL
   UNION ALL SELECT host, source, 'fan', 'rpm', time_s, max(value) FROM read_parquet($path)
   WHERE unit = 'rpm' GROUP BY ALL
+  UNION ALL SELECT host, source, 'retransmits', 'segments', time_s, value FROM read_parquet($path)
+  WHERE channel = 'nstat.TcpRetransSegs'
   UNION ALL SELECT host, source, 'cpu', 'cores', time_s,
     if(known = max(known) OVER (PARTITION BY host), value, NULL) FROM cpus
 )
@@ -210,7 +213,9 @@ def read_rates(path: Path) -> list[Course]:
 
 
 def read_courses(path: Path, cpus: Mapping[str, Sequence[int] | None]) -> list[Course]:
-    """What a trial's throughput, CPUs, watts, fans and frequencies did; nothing where no samples are stored.
+    """What a trial's throughput, CPUs, watts, fans, frequencies and TCP segments that a host sent again did.
+
+    Nothing where no samples are stored. The segments are the host's running count.
 
     CPU use is 1 − idle − iowait − steal of all CPUs of a host together, in cores: of those that ``cpus`` says
     are its own, where it says so, else of all it tells of. Frequency is their mean, a fan the fastest one.

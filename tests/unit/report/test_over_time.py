@@ -3,22 +3,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.report_factories import DISAGREE, host, powered, scaling_trials
+from tests.report_factories import DISAGREE, demo_trials, host, powered, scaling_trials
 from tests.stored_samples import of_cpus, of_load, series, with_samples
 
 from linewatt.errors import StoreError
+from linewatt.model import Channel, Sample, Trial
 from linewatt.report.charts.data import runs_of
 from linewatt.report.charts.figure import Figure, render_svg
 from linewatt.report.printing import html
 from linewatt.report.trials.charts.over_time import MOST_TRIALS, over_time_figures, thinned
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.readings import throughput_points
-from linewatt.store.samples import Course, Origin, write_samples
+from linewatt.store.samples import Course, Origin, Series, write_samples
 
 
 def with_a_rest(points: int, rest_s: float, rate_bps: float) -> Course:
@@ -90,6 +92,41 @@ def test_fans_are_there_where_they_were_read_and_frequencies_only_then(tmp_path:
     assert track(figure, "Fastest fan")[0]["value"] == 4995
     assert track(figure, "Frequency") == []
     assert "requency" not in figure.caption
+
+
+def with_retransmits(root: Path, counts: Sequence[float | None], case: Trial | None = None) -> Figure:
+    """The figure of a trial whose sender counts so many TCP segments sent again, a reading each 2 s."""
+    view = with_samples(root, [case or scaling_trials((1,), 1)[0]])
+    samples = view.result.path / "trials" / "00001" / "samples.parquet"
+    samples.unlink()
+    window = view.result.trials[0].window
+    assert window is not None
+    name = "nstat.TcpRetransSegs"
+    readings = [Sample(window.start_s + 2 * at, name, count) for at, count in enumerate(counts)]
+    counters = Series("h1", "netcounters", {name: Channel(name, "count", "counter", "host")}, readings)
+    rates = series("h2", "iperf3", window.start_s, of_load("receiver", 1), "measured")
+    write_samples(samples, [counters, rates], Origin("r", 1))
+    [figure] = figures(view)
+    return figure
+
+
+def test_retransmits_are_the_sender_s_count_per_second(tmp_path: Path) -> None:
+    figure = with_retransmits(tmp_path, [100, 100, 130, None, 140, 20, 24])
+    drawn = [(row["end"], row["time_s"], row["value"]) for row in track(figure, "Retransmits")]
+    rates = [(2.0, 0.0), (4.0, 15.0), (6.0, None), (8.0, None), (10.0, None), (12.0, 2.0)]
+    assert drawn == [("sender", *rate) for rate in rates], "a reset counter is no rate"
+    assert "Retransmits are of all TCP of the sender's host." in figure.caption
+
+
+def test_without_retransmits_the_caption_says_so_if_all_were_counted(tmp_path: Path) -> None:
+    figure = with_retransmits(tmp_path / "counted", [7, 7, 7])
+    assert track(figure, "Retransmits") == []
+    assert "No TCP segment was sent again." in figure.caption
+    figure = with_retransmits(tmp_path / "missing", [7, None, 7])
+    assert "sent again" not in figure.caption
+    udp = next(trial for trial in demo_trials() if trial.case.test != "tcp")
+    figure = with_retransmits(tmp_path / "udp", [7, 9, 9], replace(udp, number=1))
+    assert track(figure, "Retransmits") == []
 
 
 def test_every_trial_has_a_column_with_its_findings_and_the_window(tmp_path: Path) -> None:
