@@ -198,6 +198,25 @@ SELECT host, source, name, unit, list((time_s, value) ORDER BY time_s) FROM samp
 """
 
 
+_BUSY_CPUS = r"""
+WITH busy AS (
+  SELECT host, source, scope, time_s, if(count(value) = count(*),
+    sum(CASE WHEN channel LIKE '%.idle\_ratio' ESCAPE '\' THEN 1 - value ELSE -value END), NULL) AS value
+  FROM read_parquet($path)
+  WHERE regexp_full_match(channel, 'cpu[0-9]+[.](idle|iowait|steal)_ratio') GROUP BY ALL
+)
+SELECT host, source, scope, 'ratio', list((time_s, value) ORDER BY time_s) FROM busy GROUP BY ALL ORDER BY ALL
+"""
+
+
+def read_busy_cpus(path: Path) -> list[Course]:
+    """1 − idle − iowait − steal of each CPU (``cpu:3``) over a trial; nothing where it is not stored.
+
+    Raises StoreError when the file is damaged.
+    """
+    return _courses_of(_rows_of_file(path, _BUSY_CPUS))
+
+
 _RATES = r"""
 SELECT host, source, channel, unit, list((time_s, value) ORDER BY time_s) FROM read_parquet($path)
 WHERE unit = 'bit/s' AND channel LIKE '%.throughput\_bps' ESCAPE '\' GROUP BY ALL ORDER BY ALL

@@ -16,6 +16,7 @@ from linewatt.report.series import plural
 from linewatt.report.trials.answer.limits import limit_notes
 from linewatt.report.trials.charts.cases import figures
 from linewatt.report.trials.charts.components import component_figures
+from linewatt.report.trials.charts.cpu_heat import cpu_heat_figures
 from linewatt.report.trials.charts.effects import effect_figures
 from linewatt.report.trials.charts.heat_map import heat_figures, heat_maps
 from linewatt.report.trials.charts.knees import knee_figures
@@ -260,6 +261,9 @@ def _trials(view: Digest, runs: Runs) -> Section:
     if not view.result.trials:
         return Section(EVERY_TRIAL, "trials", intro=("No trial is stored yet.",))
     table = trials_table(view, power=bool(power_cases(view.groups)), limit=MOST_TRIALS)
-    courses = tuple(draw_figures(over_time_figures(view, runs), "time-figure"))
+    courses = over_time_figures(view, runs)
+    cpus = cpu_heat_figures(view, runs)
     words = f"Over time: {plural(len(courses), 'case')}, throughput, CPU and system power of single trials"
-    return Section(EVERY_TRIAL, "trials", (table,), courses, folded=words)
+    words += f"; CPUs of {plural(len(cpus), 'case')}" if cpus else ""
+    figures = tuple(draw_figures([*courses, *cpus], "time-figure"))
+    return Section(EVERY_TRIAL, "trials", (table,), figures, folded=words)
