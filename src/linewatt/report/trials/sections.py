@@ -25,6 +25,7 @@ from linewatt.report.trials.charts.overview import overview_figures, overview_wo
 from linewatt.report.trials.charts.paired_bars import paired_figures
 from linewatt.report.trials.charts.power import level_figures, power_figures
 from linewatt.report.trials.charts.searches import search_figures
+from linewatt.report.trials.charts.spread_of_trials import spread_figures
 from linewatt.report.trials.charts.throughput_course import throughput_figures
 from linewatt.report.trials.detail import detail_groups
 from linewatt.report.trials.digest import Digest
@@ -50,6 +51,7 @@ from linewatt.report.trials.settings.scalability import scalability_table
 
 MOST_TRIALS = 1000
 """that a page lists; CSV has all"""
+_OVER_TIME = "throughput, CPU and system power of single trials"
 _MOST_PAIRS = 60
 """rows of a matrix that stand open: heat maps show more of them"""
 
@@ -261,9 +263,14 @@ def _trials(view: Digest, runs: Runs) -> Section:
     if not view.result.trials:
         return Section(EVERY_TRIAL, "trials", intro=("No trial is stored yet.",))
     table = trials_table(view, power=bool(power_cases(view.groups)), limit=MOST_TRIALS)
+    spreads = spread_figures(view, runs)
     courses = over_time_figures(view, runs)
     cpus = cpu_heat_figures(view, runs)
-    words = f"Over time: {plural(len(courses), 'case')}, throughput, CPU and system power of single trials"
-    words += f"; CPUs of {plural(len(cpus), 'case')}" if cpus else ""
-    figures = tuple(draw_figures([*courses, *cpus], "time-figure"))
-    return Section(EVERY_TRIAL, "trials", (table,), figures, folded=words)
+    parts = [
+        *(["throughput of each trial"] if spreads else []),
+        *([f"over time: {plural(len(courses), 'case')}, {_OVER_TIME}"] if courses else []),
+        *([f"CPUs of {plural(len(cpus), 'case')}"] if cpus else []),
+    ]
+    words = "; ".join(parts)
+    figures = tuple(draw_figures([*spreads, *courses, *cpus], "time-figure"))
+    return Section(EVERY_TRIAL, "trials", (table,), figures, folded=f"{words[:1].upper()}{words[1:]}")
