@@ -33,7 +33,7 @@ MOST_CPUS = 16
 LEAST_BUSY_RATIO = 0.05
 """mean over the trial, above which a CPU without a role is shown"""
 MOST_COLUMNS = 60
-_WIDTH_PX, _ROW_PX, _LABELS_PX = 980, 19, 110
+_WIDTH_PX, _ROW_PX, _LABELS_PX = 980, 18, 110
 
 
 @dataclass(frozen=True, slots=True)
