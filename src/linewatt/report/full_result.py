@@ -37,9 +37,12 @@ def _first_screen(result: Result) -> Screen | None:
         screen = kind.first_screen(result)
     else:
         from linewatt.report.trials.answer.first_screen import first_screen_of_trials
+        from linewatt.report.trials.answer.throughput_strip import with_throughput_strip
         from linewatt.report.trials.digest import digest_of
 
-        screen = first_screen_of_trials(digest_of(result))
+        view = digest_of(result)
+        screen = first_screen_of_trials(view)
+        screen = screen and with_throughput_strip(screen, view)
     return screen and replace(screen, tables=(), lists=())
 
 

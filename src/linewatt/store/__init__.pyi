@@ -50,8 +50,10 @@ from .remote import mirrored as mirrored
 from .samples import Course as Course
 from .samples import Origin as Origin
 from .samples import Series as Series
+from .samples import read_busy_cpus as read_busy_cpus
 from .samples import read_channels as read_channels
 from .samples import read_courses as read_courses
+from .samples import read_rates as read_rates
 from .samples import sample_columns as sample_columns
 from .samples import warm_up_samples as warm_up_samples
 from .samples import write_samples as write_samples

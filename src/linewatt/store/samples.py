@@ -162,7 +162,8 @@ def _quoted(text: str) -> str:
 class Course:
     """A quantity of a host over a trial: ``points`` are (s, value), None where a reading is missing.
 
-    ``name`` is the channel of watts and rates; ``cpu``, ``frequency`` and ``fan`` are over all of the host's.
+    ``name`` is the channel of watts and rates, and the scope of single CPUs; ``cpu``, ``frequency``, ``fan``
+    and ``retransmits`` are over all of the host's.
     """
 
     host: str
@@ -188,6 +189,8 @@ WITH counted AS (
   WHERE unit = 'Hz' GROUP BY ALL
   UNION ALL SELECT host, source, 'fan', 'rpm', time_s, max(value) FROM read_parquet($path)
   WHERE unit = 'rpm' GROUP BY ALL
+  UNION ALL SELECT host, source, 'retransmits', 'segments', time_s, value FROM read_parquet($path)
+  WHERE channel = 'nstat.TcpRetransSegs'
   UNION ALL SELECT host, source, 'cpu', 'cores', time_s,
     if(known = max(known) OVER (PARTITION BY host), value, NULL) FROM cpus
 )
@@ -195,8 +198,43 @@ SELECT host, source, name, unit, list((time_s, value) ORDER BY time_s) FROM samp
 """
 
 
+_BUSY_CPUS = r"""
+WITH busy AS (
+  SELECT host, source, scope, time_s, if(count(value) = count(*),
+    sum(CASE WHEN channel LIKE '%.idle\_ratio' ESCAPE '\' THEN 1 - value ELSE -value END), NULL) AS value
+  FROM read_parquet($path)
+  WHERE regexp_full_match(channel, 'cpu[0-9]+[.](idle|iowait|steal)_ratio') GROUP BY ALL
+)
+SELECT host, source, scope, 'ratio', list((time_s, value) ORDER BY time_s) FROM busy GROUP BY ALL ORDER BY ALL
+"""
+
+
+def read_busy_cpus(path: Path) -> list[Course]:
+    """1 − idle − iowait − steal of each CPU (``cpu:3``) over a trial; nothing where it is not stored.
+
+    Raises StoreError when the file is damaged.
+    """
+    return _courses_of(_rows_of_file(path, _BUSY_CPUS))
+
+
+_RATES = r"""
+SELECT host, source, channel, unit, list((time_s, value) ORDER BY time_s) FROM read_parquet($path)
+WHERE unit = 'bit/s' AND channel LIKE '%.throughput\_bps' ESCAPE '\' GROUP BY ALL ORDER BY ALL
+"""
+
+
+def read_rates(path: Path) -> list[Course]:
+    """What the throughput of a trial's instances did; nothing where no samples are stored.
+
+    A tenth of the time of :func:`read_courses`. Raises StoreError when the file is damaged.
+    """
+    return _courses_of(_rows_of_file(path, _RATES))
+
+
 def read_courses(path: Path, cpus: Mapping[str, Sequence[int] | None]) -> list[Course]:
-    """What a trial's throughput, CPUs, watts, fans and frequencies did; nothing where no samples are stored.
+    """What a trial's throughput, CPUs, watts, fans, frequencies and TCP segments that a host sent again did.
+
+    Nothing where no samples are stored. The segments are the host's running count.
 
     CPU use is 1 − idle − iowait − steal of all CPUs of a host together, in cores: of those that ``cpus`` says
     are its own, where it says so, else of all it tells of. Frequency is their mean, a fan the fastest one.
@@ -204,7 +242,10 @@ def read_courses(path: Path, cpus: Mapping[str, Sequence[int] | None]) -> list[C
     """
     bound = [host for host, scopes in cpus.items() if scopes is not None]
     scopes = [f"{host} cpu:{cpu}" for host in bound for cpu in cpus[host] or ()]
-    rows = _rows_of_file(path, _COURSES, own=scopes, bound=bound)
+    return _courses_of(_rows_of_file(path, _COURSES, own=scopes, bound=bound))
+
+
+def _courses_of(rows: Any) -> list[Course]:
     return [Course(host, source, name, unit, tuple(points)) for host, source, name, unit, points in rows]
 
 

@@ -3,28 +3,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.report_factories import DISAGREE, host, powered, result, scaling_trials, stored
+from tests.report_factories import DISAGREE, demo_trials, host, powered, scaling_trials
+from tests.stored_samples import of_cpus, of_load, series, with_samples
 
 from linewatt.errors import StoreError
-from linewatt.model import Channel, Provenance, Sample, Trial
+from linewatt.model import Channel, Sample, Trial
 from linewatt.report.charts.data import runs_of
 from linewatt.report.charts.figure import Figure, render_svg
 from linewatt.report.charts.time_series import thinned, throughput_points
 from linewatt.report.printing import html
 from linewatt.report.trials.charts.over_time import MOST_TRIALS, over_time_figures
-from linewatt.report.trials.digest import Digest, digest_of
-from linewatt.store import read
+from linewatt.report.trials.digest import Digest
 from linewatt.store.samples import Course, Origin, Series, write_samples
-
-Values = Mapping[str, tuple[str, float | None]]
-"""channel → (unit, value)"""
-SCOPES = {"psu-out PSU1": "psu-out:PSU1", "psu-out PSU2": "psu-out:PSU2", "cpu": "cpu"}
 
 
 def with_a_rest(points: int, rest_s: float, rate_bps: float) -> Course:
@@ -40,56 +36,6 @@ def test_a_last_interval_of_10_ms_is_not_drawn_as_a_rate() -> None:
     drawn = throughput_points([with_a_rest(10, 0.01, 28e9)], trial, "receiver")
     assert {rate for _, rate in drawn} == {9.36e9}
     assert throughput_points([with_a_rest(10, 0.6, 9e9)], trial, "receiver")[-1] == (10.6, 9e9)
-
-
-def of_bmc(at: int) -> Values:
-    """Two supplies, of which the second one was not read at 3 s, the CPU, and two fans."""
-    second = None if at == 3 else 60.0
-    watts = {"psu-out PSU1": ("W", 100.0 + at), "psu-out PSU2": ("W", second), "cpu": ("W", 99.0)}
-    return watts | {"FAN1": ("rpm", 4000.0), "FAN2": ("rpm", 5000.0 + at)}
-
-
-def of_cpus(at: int) -> Values:
-    """Three CPUs, 30 % busy each; the third is another host's."""
-    shares = {"idle": 0.5, "iowait": 0.15, "steal": 0.05}
-    return {f"cpu{cpu}.{name}_ratio": ("ratio", value) for cpu in range(3) for name, value in shares.items()}
-
-
-def of_load(role: str, instances: int) -> Any:
-    def values(at: int) -> Values:
-        return {f"instance{n}.{role}.throughput_bps": ("bit/s", 1e9 + at) for n in range(instances)}
-
-    return values
-
-
-def series(name: str, source: str, start_s: float, values: Any, provenance: Provenance) -> Series:
-    channels, samples = {}, []
-    for at in range(-5, 66):
-        for channel, (unit, value) in values(at).items():
-            scope = SCOPES.get(channel) or (f"cpu:{channel[3]}" if channel[:3] == "cpu" else "host")
-            kind = "mean" if unit in ("ratio", "bit/s") else "gauge"
-            channels[channel] = Channel(channel, unit, kind, scope, provenance=provenance)  # type: ignore[arg-type]
-            samples.append(Sample(start_s + at, channel, value))
-    return Series(name, source, channels, samples)
-
-
-def with_samples(root: Path, trials: Sequence[Trial], **manifest: Any) -> Digest:
-    """The result on disk with a reading of everything a second, 5 s longer than the window at either end."""
-    path = stored(root, result(trials, **manifest))
-    for each in trials:
-        assert each.window is not None
-        begun = each.window.start_s
-        write_samples(
-            path / "trials" / f"{each.number:05d}" / "samples.parquet",
-            [
-                series("h2", "bmc", begun, of_bmc, "simulated"),
-                series("h2", "mpstat", begun, of_cpus, "measured"),
-                series("h1", "mpstat", begun, of_cpus, "measured"),
-                series("h2", "iperf3", begun, of_load("receiver", each.case.instances), "measured"),
-            ],
-            Origin(path.name, each.number),
-        )
-    return digest_of(read.load_result(path))
 
 
 def figures(view: Digest) -> tuple[Figure, ...]:
@@ -146,6 +92,41 @@ def test_fans_are_there_where_they_were_read_and_frequencies_only_then(tmp_path:
     assert track(figure, "Fastest fan")[0]["value"] == 4995
     assert track(figure, "Frequency") == []
     assert "requency" not in figure.caption
+
+
+def with_retransmits(root: Path, counts: Sequence[float | None], case: Trial | None = None) -> Figure:
+    """The figure of a trial whose sender counts so many TCP segments sent again, a reading each 2 s."""
+    view = with_samples(root, [case or scaling_trials((1,), 1)[0]])
+    samples = view.result.path / "trials" / "00001" / "samples.parquet"
+    samples.unlink()
+    window = view.result.trials[0].window
+    assert window is not None
+    name = "nstat.TcpRetransSegs"
+    readings = [Sample(window.start_s + 2 * at, name, count) for at, count in enumerate(counts)]
+    counters = Series("h1", "netcounters", {name: Channel(name, "count", "counter", "host")}, readings)
+    rates = series("h2", "iperf3", window.start_s, of_load("receiver", 1), "measured")
+    write_samples(samples, [counters, rates], Origin("r", 1))
+    [figure] = figures(view)
+    return figure
+
+
+def test_retransmits_are_the_sender_s_count_per_second(tmp_path: Path) -> None:
+    figure = with_retransmits(tmp_path, [100, 100, 130, None, 140, 20, 24])
+    drawn = [(row["end"], row["time_s"], row["value"]) for row in track(figure, "Retransmits")]
+    rates = [(2.0, 0.0), (4.0, 15.0), (6.0, None), (8.0, None), (10.0, None), (12.0, 2.0)]
+    assert drawn == [("sender", *rate) for rate in rates], "a reset counter is no rate"
+    assert "Retransmits are of all TCP of the sender's host." in figure.caption
+
+
+def test_without_retransmits_the_caption_says_so_if_all_were_counted(tmp_path: Path) -> None:
+    figure = with_retransmits(tmp_path / "counted", [7, 7, 7])
+    assert track(figure, "Retransmits") == []
+    assert "No TCP segment was sent again." in figure.caption
+    figure = with_retransmits(tmp_path / "missing", [7, None, 7])
+    assert "sent again" not in figure.caption
+    udp = next(trial for trial in demo_trials() if trial.case.test != "tcp")
+    figure = with_retransmits(tmp_path / "udp", [7, 9, 9], replace(udp, number=1))
+    assert track(figure, "Retransmits") == []
 
 
 def test_every_trial_has_a_column_with_its_findings_and_the_window(tmp_path: Path) -> None:

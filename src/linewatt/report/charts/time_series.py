@@ -15,6 +15,7 @@ from linewatt.model import Role, Trial
 from linewatt.store import Course
 
 Points = list[tuple[float, float | None]]
+"""(s, value), None where a reading is missing"""
 MOST_POINTS = 120
 
 
@@ -25,7 +26,7 @@ def throughput_points(courses: Sequence[Course], trial: Trial, role: Role) -> Po
         return []
     rates = [replace(rate, points=tuple(of_usual_length(rate.points))) for rate in rates]
     first = rates[0].points
-    half_s = median([after - before for (before, _), (after, _) in pairwise(first)] or [0.0]) / 2
+    half_s = usual_distance_s(first) / 2
     total = [
         (time_s, sum_if_complete(_at(rate.points, time_s, half_s) for rate in rates)) for time_s, _ in first
     ]
@@ -40,6 +41,11 @@ def of_usual_length(points: Sequence[tuple[float, float | None]]) -> Points:
     apart_s = [after - before for (before, _), (after, _) in pairwise(points)]
     least_s = SHORT_RATIO * median(apart_s) if apart_s else 0.0
     return [point for point, since_s in zip(points, [math.inf, *apart_s], strict=True) if since_s >= least_s]
+
+
+def usual_distance_s(points: Sequence[tuple[float, float | None]]) -> float:
+    """The median time between readings; 0 of fewer than two."""
+    return median([after - before for (before, _), (after, _) in pairwise(points)] or [0.0])
 
 
 def _at(points: Sequence[tuple[float, float | None]], time_s: float, within_s: float) -> float | None:

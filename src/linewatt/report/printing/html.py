@@ -30,7 +30,7 @@ from linewatt.report.trials.answer.first_screen import first_screen_of_trials
 from linewatt.report.trials.caveats import caveats, progress
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.repeats import repeats_lines
-from linewatt.report.trials.sections import page_sections
+from linewatt.report.trials.sections import page_sections, throughput_courses
 from linewatt.report.trials.settings.levels import where
 from linewatt.store import Result
 from linewatt.units import MISSING, format_time_utc, number_ranges, unbroken
@@ -59,6 +59,7 @@ def render_html(view: Digest, pages: Environment | None = None) -> str:
         repeats=repeats_lines(view.result),
         caveats=caveats(view),
         screen=first_screen_of_trials(view),
+        courses=throughput_courses(view),
         marks=view.marks,
         results=results,
         details=details,

@@ -59,7 +59,7 @@ class Block:
     ``of`` goes on the title, ``remark`` stands behind it. ``rest`` is what one that is left out is called,
     ``command`` what shows it, if not the screen's own. ``least`` entries always stay; a ``grid`` is shown
     whole or not at all. ``left`` are entries of which nobody made a line, ``beyond`` says what else is not
-    here, and which command has it.
+    here, and which command has it. A ``picture`` stands below the entries where all else has room.
     """
 
     title: str
@@ -73,6 +73,7 @@ class Block:
     grid: bool = False
     beyond: str = ""
     style: str = "bold"
+    picture: Line | None = None
 
     @property
     def heading(self) -> str:
@@ -193,6 +194,9 @@ def fitted(screen: Screen, width: int) -> list[tuple[str, str]]:
             spare_block.block.grid and len(spare_block.lines(screen.full, width)) > 1 + len(wished)
         ):
             spare_block.forms = before
+    for block in blocks:
+        block.is_pictured = block.block.picture is not None
+        block.is_pictured = block.is_pictured and fits()
     return [*head, *body(), *tail]
 
 
@@ -202,7 +206,10 @@ class _Fitting:
 
     block: Block
     forms: list[int] = field(default_factory=list)
-    _laid_out: dict[tuple[str, int, tuple[int, ...]], list[tuple[str, str]]] = field(default_factory=dict)
+    is_pictured: bool = False
+    _laid_out: dict[tuple[str, int, bool, tuple[int, ...]], list[tuple[str, str]]] = field(
+        default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         self.forms = [] if self.block.grid else self.shortest(self.block.least)
@@ -224,7 +231,7 @@ class _Fitting:
 
     def lines(self, command: str, width: int) -> list[tuple[str, str]]:
         """Its lines with their style. They are kept: of all blocks one changes from wish to wish."""
-        key = (command, width, tuple(self.forms))
+        key = (command, width, self.is_pictured, tuple(self.forms))
         if key not in self._laid_out:
             self._laid_out[key] = self._lay_out(command, width)
         return self._laid_out[key]
@@ -241,7 +248,8 @@ class _Fitting:
         if shown or omitted_count or block.remark:
             remark = "; ".join(filter(None, (block.remark, block.beyond)))
             styled_lines = _lines([Line(block.heading, prose=remark, style=block.style)], width, "")
-        styled_lines += _lines(shown, width, _GAP)
+        pictures = [block.picture] if block.picture is not None and self.is_pictured else []
+        styled_lines += _lines([*shown, *pictures], width, _GAP)
         return styled_lines + (_lines([Line("", (rest_line,))], width, _GAP) if omitted_count else [])
 
 

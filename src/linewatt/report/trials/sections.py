@@ -9,13 +9,14 @@ from dataclasses import replace
 from linewatt.analysis.cases import DetailBlock, detail_blocks, with_flows
 from linewatt.core.feature import feature_functions
 from linewatt.report.charts.data import Runs, runs_of
-from linewatt.report.charts.figure import Figure, draw_figures
+from linewatt.report.charts.figure import DrawnFigure, Figure, draw_figures
 from linewatt.report.machine.environment import core_words
 from linewatt.report.section import Lines, Section, text_lines
 from linewatt.report.series import plural
 from linewatt.report.trials.answer.limits import limit_notes
 from linewatt.report.trials.charts.cases import figures
 from linewatt.report.trials.charts.components import component_figures
+from linewatt.report.trials.charts.cpu_heat import cpu_heat_figures
 from linewatt.report.trials.charts.effects import effect_figures
 from linewatt.report.trials.charts.heat_map import heat_figures, heat_maps
 from linewatt.report.trials.charts.knees import knee_figures
@@ -24,6 +25,8 @@ from linewatt.report.trials.charts.overview import overview_figures, overview_wo
 from linewatt.report.trials.charts.paired_bars import paired_figures
 from linewatt.report.trials.charts.power import level_figures, power_figures
 from linewatt.report.trials.charts.searches import search_figures
+from linewatt.report.trials.charts.spread_of_trials import spread_figures
+from linewatt.report.trials.charts.throughput_course import throughput_figures
 from linewatt.report.trials.detail import detail_groups
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.every_trial import EVERY_TRIAL_TITLE as EVERY_TRIAL
@@ -48,6 +51,7 @@ from linewatt.report.trials.settings.scalability import scalability_table
 
 MOST_TRIALS = 1000
 """that a page lists; CSV has all"""
+_OVER_TIME = "throughput, CPU and system power of single trials"
 _MOST_PAIRS = 60
 """rows of a matrix that stand open: heat maps show more of them"""
 
@@ -83,6 +87,12 @@ def page_sections(view: Digest) -> tuple[list[Section], list[Section], Section]:
         *(section for section in others if section),
     ]
     return results, [section for section in details if section], _trials(view, runs)
+
+
+def throughput_courses(view: Digest) -> tuple[DrawnFigure, ...]:
+    """Throughput over time, for the place beside the answer. Raises StoreError."""
+    runs = runs_of(with_flows(view.result.trials))
+    return tuple(draw_figures(throughput_figures(view, runs), "course-figure"))
 
 
 def _overview(view: Digest, charts: Sequence[Figure]) -> Section:
@@ -253,6 +263,14 @@ def _trials(view: Digest, runs: Runs) -> Section:
     if not view.result.trials:
         return Section(EVERY_TRIAL, "trials", intro=("No trial is stored yet.",))
     table = trials_table(view, power=bool(power_cases(view.groups)), limit=MOST_TRIALS)
-    courses = tuple(draw_figures(over_time_figures(view, runs), "time-figure"))
-    words = f"Over time: {plural(len(courses), 'case')}, throughput, CPU and system power of single trials"
-    return Section(EVERY_TRIAL, "trials", (table,), courses, folded=words)
+    spreads = spread_figures(view, runs)
+    courses = over_time_figures(view, runs)
+    cpus = cpu_heat_figures(view, runs)
+    parts = [
+        *(["throughput of each trial"] if spreads else []),
+        *([f"over time: {plural(len(courses), 'case')}, {_OVER_TIME}"] if courses else []),
+        *([f"CPUs of {plural(len(cpus), 'case')}"] if cpus else []),
+    ]
+    words = "; ".join(parts)
+    figures = tuple(draw_figures([*spreads, *courses, *cpus], "time-figure"))
+    return Section(EVERY_TRIAL, "trials", (table,), figures, folded=f"{words[:1].upper()}{words[1:]}")

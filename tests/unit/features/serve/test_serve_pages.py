@@ -22,8 +22,8 @@ from tests.report_factories import HOSTILE, powered, scaling_trials
 from tests.served import BROKEN, DEMO, FAILED, HOSTILE_ID, LAB, RAW, WATTS, client, results_in
 from tests.soak_result import Shape
 from tests.soak_result import write as write_soak
+from tests.stored_samples import with_samples
 from tests.unit.conftest import Run
-from tests.unit.report.test_over_time import with_samples
 
 from linewatt.errors import StoreError
 from linewatt.features.history import baselines

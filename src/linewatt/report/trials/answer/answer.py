@@ -28,6 +28,8 @@ from linewatt.units import MISSING, first_of, format_rate, unbroken
 
 MOST_SERIES = 6
 """of more, those with the most throughput are shown"""
+RESULT = "Result"
+"""the title of the block that says how fast"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,11 @@ def without_number(view: Digest) -> Iterator[Note]:
             if not any(summary.throughput_bps for summary in series.summaries):
                 failures = [failure for summary in series.summaries for failure in summary.failures]
                 yield Note("doubt", f"no number: {'; '.join(failures) or 'no trial is done'}", series.title)
+
+
+def fastest_best(view: Digest) -> list[Best]:
+    """The best case of each series, the fastest first."""
+    return _fastest_first(best_cases(view))
 
 
 def best_cases(view: Digest) -> list[Best]:
@@ -197,7 +204,7 @@ def _result(shown: Sequence[Best], fastest: Sequence[Best], view: Digest) -> Blo
         result_lines.append((Line(best_case.name, figures), summary))
     entries = tuple(with_limits(result_lines))
     omitted_count = len(fastest) - len(shown)
-    return Block("Result", entries, means_are(view, alike), rest="series", left=omitted_count)
+    return Block(RESULT, entries, means_are(view, alike), rest="series", left=omitted_count)
 
 
 def means_are(view: Digest, of: str = "") -> str:

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trials over time: throughput, CPU and the system's watts of both ends, the window shaded; a figure a case.
 
-A column is one trial. Fans and frequencies are there where they were read. The watts are the sum of the
-channels that the case's watts are made of, each with its last reading; while one is missing so is the sum.
+A column is one trial. Fans and frequencies are there where they were read, retransmits where there were any:
+those of all TCP of the sender's host. The watts are the sum of the channels that the case's watts are made
+of, each with its last reading; while one is missing so is the sum.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from linewatt.analysis.cases import CaseSummary, fastest_case, mean_bps
 from linewatt.analysis.metrics import METRIC_BY_NAME
@@ -32,6 +34,11 @@ from linewatt.units import ghz_from_hz, percent_from_cores
 
 MOST_FIGURES = 12
 MOST_TRIALS = 4
+_RETRANSMITS = "Retransmits"
+_COLUMNS_ARE = (
+    "A column is one trial; shaded: the window that figures are from. Rates and CPU are means since the "
+    "reading before, watts as read."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +89,9 @@ def _figure(view: Digest, summary: CaseSummary, runs: Sequence[Trial]) -> Figure
     absent = []
     for track in _tracks(summary):
         track_rows = [row for trial in shown for row in _rows(track, trial, courses[trial.number], labels)]
-        if any(row["kind"] == "reading" for row in track_rows):
+        if track.quantity == _RETRANSMITS and not any(row.get("value") for row in track_rows):
+            absent += _none_sent_again(track_rows)
+        elif any(row["kind"] == "reading" for row in track_rows):
             rows[track] = track_rows
         elif track.always:
             absent.append(f" {track.quantity}: no reading is stored.")
@@ -93,13 +102,18 @@ def _figure(view: Digest, summary: CaseSummary, runs: Sequence[Trial]) -> Figure
     return Figure(
         name=f"time-{summary.case.key}-{summary.case.sender}-{summary.case.receiver}".replace(" ", ""),
         title=f"{view.describe(summary.case)}: over time",
-        caption="A column is one trial; shaded: the window that figures are from. Rates and CPU are means "
-        f"since the reading before, watts as read.{_source(shown)}{omitted_words}{''.join(absent)}",
+        caption=f"{_COLUMNS_ARE}{_source(shown)}{_of_host_words(rows)}{omitted_words}{''.join(absent)}",
         description="; ".join(_range(track.name, row) for track, row in rows.items()),
         spec=_spec(rows, list(labels.values())),
         wide=len(shown) > 2,
         over_time=True,
     )
+
+
+def _of_host_words(tracks: Iterable[_Track]) -> str:
+    """What retransmits are of, where they are drawn."""
+    drawn = any(track.quantity == _RETRANSMITS for track in tracks)
+    return " Retransmits are of all TCP of the sender's host." if drawn else ""
 
 
 def _telling(trials: Sequence[Trial]) -> list[Trial]:
@@ -126,9 +140,11 @@ def _source(shown: Sequence[Trial]) -> str:
 
 def _tracks(summary: CaseSummary) -> tuple[_Track, ...]:
     unit = METRIC_BY_NAME["throughput_bps"].unit([summary])
+    sent_again = _Track(_RETRANSMITS, "/s", _retransmits, float, ("sender",), stepped=True, always=False)
     return (
         _Track("Throughput", unit.name, throughput_points, unit.from_si, ("receiver",), stepped=True),
         _Track("CPU", "%", _of_host("cpu", "cores"), percent_from_cores, stepped=True),
+        *([sent_again] if summary.case.test == "tcp" else []),
         _Track("System power", "W", _system, float),
         _Track("Frequency", "GHz", _of_host("frequency", "Hz"), ghz_from_hz, always=False),
         _Track("Fastest fan", "rpm", _of_host("fan", "rpm"), float, always=False),
@@ -149,6 +165,29 @@ def _of_host(name: str, unit: str) -> Callable[[Sequence[Course], Trial, Role], 
         return of_usual_length(points) if name == "cpu" else list(points)
 
     return read
+
+
+def _retransmits(courses: Sequence[Course], trial: Trial, role: Role) -> Points:
+    """TCP segments that the host sent again, per second since the reading before."""
+    host = trial.case.host(role)
+    counts = next(
+        (course.points for course in courses if (course.host, course.name) == (host, "retransmits")), ()
+    )
+    return [
+        (
+            time_s,
+            None
+            if before is None or after is None or after < before
+            else (after - before) / (time_s - since_s),
+        )
+        for (since_s, before), (time_s, after) in pairwise(counts)
+    ]
+
+
+def _none_sent_again(rows: Sequence[Row]) -> list[str]:
+    """What a caption says in place of a row of zeros; nothing where any count is missing."""
+    values = [row["value"] for row in rows if row["kind"] == "reading"]
+    return [" No TCP segment was sent again."] if values and None not in values else []
 
 
 def _system(courses: Sequence[Course], trial: Trial, role: Role) -> Points:
