@@ -207,7 +207,7 @@ BAD = {
     "interfaces[0].state: cannot be absent: linewatt could not make the bond again": (
         "interfaces: [{name: a, type: bond, state: absent}]\n"
     ),
-    "interfaces[0].state: of a virtual interface that is down is none": (
+    "interfaces[0].state: down is not supported for virtual interfaces": (
         "interfaces: [{name: a, type: vlan, state: down}]\n"
     ),
     "interfaces[0].mac-vlan.promiscuous: may be false in the mode passthru only": (

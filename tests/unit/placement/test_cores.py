@@ -83,7 +83,7 @@ def siblings(**busy: float) -> list[str]:
 def test_a_busy_thread_beside_the_load_is_named_and_a_quiet_one_is_not() -> None:
     assert siblings() == []
     assert siblings(cpu2=0.09, cpu3=0.02) == []
-    assert siblings(cpu2=0.4) == ["CPU 2 was 40 % busy; it is a thread of the same core as CPU 0 of the load"]
+    assert siblings(cpu2=0.4) == ["CPU 2 was 40 % busy; it shares a core with CPU 0 of the load"]
     assert [text[:5] for text in siblings(cpu2=0.4, cpu3=1.0)] == ["CPU 2", "CPU 3"]
 
 

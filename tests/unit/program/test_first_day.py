@@ -485,7 +485,7 @@ def test_a_file_without_end_is_refused(
 
 def test_a_password_file_without_end_is_refused(write: Write) -> None:
     campaign = load_campaign(write(with_power("driver: ipmi, address: a, user: u, password_file: /dev/zero")))
-    with pytest.raises(InvalidInput, match="its first line is no password"):
+    with pytest.raises(InvalidInput, match="its first line is too long for a password"):
         read_passwords(campaign)
 
 

@@ -476,8 +476,8 @@ def test_one_pause_frame_names_no_limit() -> None:
     found = told(both(early("h1", facts=frames[0]), readback("h1", facts=frames[1]))).trial()
     (flag,) = [one for one in found.flags if one.code == "pause-frames"]
     assert flag.evidence.startswith("its data interface received 1 pause frames")
-    assert flag.advice.startswith("each stops a sender for 3.4 ms at most at 10 Gbps")
-    assert "where they are many, whoever sends them is the limit" in flag.advice
+    assert flag.advice.startswith("a pause frame stops a sender for at most 3.4 ms at 10 Gbps")
+    assert "if there are many, the device that sends them is the limit" in flag.advice
 
 
 def test_waiting_for_a_disk_and_what_a_hypervisor_took_are_no_cpu_use() -> None:

@@ -202,7 +202,7 @@ def test_a_slot_that_says_ffh_is_empty_and_one_that_does_so_later_has_no_reading
     assert "PSU1 Power Out" not in session.channels
     bmc.readings[0x01] = bytes([0xFF, 0xC0, 0, 0])
     assert session.read(["PSU1 Power In"]) == {"PSU1 Power In": None}
-    assert session.reasons["PSU1 Power In"].startswith("the BMC says FFh")
+    assert session.reasons["PSU1 Power In"].startswith("the BMC returned FFh")
 
 
 def test_a_sensor_that_goes_away_later_stays_wanted(opened: Callable[..., IpmiSession]) -> None:

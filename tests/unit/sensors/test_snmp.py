@@ -165,7 +165,7 @@ def test_a_text_that_is_a_number_is_read_and_another_is_not(pdu: Pdu) -> None:
     channels = {f"w{n}": {"oid": f".1.3.6.1.4.1.534.{n}.0", "scope": f"wall:{n}"} for n in (1, 2)}
     session = Snmp(config(pdu, channels=channels)).open(COMMUNITY)
     assert session.read() == {"w1": 12.5, "w2": None}
-    assert session.reasons == {"w2": "1.3.6.1.4.1.534.2.0: is 'n/a', no number"}
+    assert session.reasons == {"w2": "1.3.6.1.4.1.534.2.0: is 'n/a', not a number"}
     session.close()
 
 
