@@ -40,7 +40,7 @@ from linewatt.report.data.query import run_query
 from linewatt.report.data.views import VIEWS, Source
 from linewatt.report.full_result import rows_of_result
 from linewatt.report.printing.export import csv_of
-from linewatt.report.trials.digest import csv_columns
+from linewatt.report.trials.digest import csv_columns, digest_of
 from linewatt.report.trials.settings.scalability import export_case
 from linewatt.store import cache as result_cache
 from linewatt.store import read, write
@@ -513,6 +513,41 @@ def test_counting_results_reads_no_sample_and_the_second_time_no_result(
     monkeypatch.setattr("linewatt.report.data.query.sample_files", opened.append)
     asked(root, "SELECT count(*) FROM results")
     assert opened == []
+
+
+@pytest.mark.parametrize("text", ["SHOW TABLES", "SELECT 1", "SELECT count(*) FROM duckdb_columns()"])
+def test_a_query_that_names_no_view_opens_no_result(
+    root: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    opened: list[Any] = []
+    monkeypatch.setattr("linewatt.report.data.query.Source", opened.append)
+    monkeypatch.setattr("linewatt.report.data.query.sample_files", lambda paths: [*map(opened.append, paths)])
+    assert asked(root, text)
+    assert opened == []
+
+
+def test_a_view_whose_name_is_computed_has_its_rows(root: Path) -> None:
+    named = asked(root, "SELECT count(*) FROM trials")
+    assert named > [(0,)]
+    assert asked(root, "SELECT count(*) FROM query_table('tri' || 'als')") == named
+
+
+@pytest.mark.parametrize("view", ["trials", "ends"])
+def test_rows_of_trials_are_made_without_a_digest_of_their_result(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, view: str
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    digested: list[str] = []
+
+    def noted(result: read.Result) -> Any:
+        digested.append(result.id)
+        return digest_of(result)
+
+    monkeypatch.setattr("linewatt.report.data.views.digest_of", noted)
+    assert asked(root, f"SELECT count(*) FROM {view}") > [(0,)]
+    assert digested == []
+    assert asked(root, "SELECT count(*) FROM cases") > [(0,)]
+    assert digested
 
 
 def test_a_query_may_stand_on_standard_input(root: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

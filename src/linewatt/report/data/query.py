@@ -59,8 +59,10 @@ def run_query(
     """
     import duckdb
 
-    views = _views_of(text)
-    results_read = _read_results(near(any(view.make is None for view in views)), views, tell)
+    asked = _views_of(text)
+    root = near(any(view.make is None for view in asked))
+    results_read = _read_results(root, asked, tell) if asked else _NOTHING
+    views = asked or list(VIEWS.values())
     connection = database.opened()
     try:
         query = _one_select(connection, text)
@@ -88,7 +90,7 @@ def run_query(
         tuple(rows[:limit]),
         len(rows) > limit,
         results_read.damaged,
-        0 if all(view.of_soaks for view in views) else results_read.kinds.count("soak"),
+        0 if all(view.of_soaks for view in asked) else results_read.kinds.count("soak"),
     )
 
 
@@ -108,7 +110,7 @@ def _distinct(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _views_of(text: str) -> list[View]:
-    """The views that the query needs. Raises InvalidInput."""
+    """The views whose rows the query needs. Raises InvalidInput."""
     import duckdb
 
     connection = database.opened()
@@ -138,12 +140,14 @@ def _one_select(connection: Any, text: str) -> Any:
 
 
 def _asked(query: str) -> list[View]:
-    """The views whose names occur in the query; all views if none occurs, as in one that lists tables.
+    """The views whose names occur in the query. Other views are not created, so that a query cannot mistake
+    them for empty ones. If none occurs, as in one that lists tables, all are created, without rows.
 
-    Other views are not created, so that a query cannot mistake them for empty ones.
+    All views may be read by ``query_table`` and ``query``, which compute the name of a table.
     """
     words = set(re.findall(r"[a-z]+", query.lower()))
-    return [view for name, view in VIEWS.items() if name in words] or list(VIEWS.values())
+    named = [view for name, view in VIEWS.items() if name in words]
+    return list(VIEWS.values()) if not named and "query" in words else named
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,21 +155,24 @@ class _Read:
     """What was read: the results, their kinds, and the rows of each queried view."""
 
     paths: tuple[Path, ...]
-    kinds: tuple[Cell, ...]
+    kinds: tuple[str, ...]
     rows: Mapping[str, Sequence[Sequence[Cell]]]
     damaged: tuple[Damaged, ...]
 
 
+_NOTHING = _Read((), (), {view.name: () for view in VIEWS.values()}, ())
+"""for a query that asks for no row of a view"""
+
+
 def _read_results(root: Path, views: Sequence[View], tell: Callable[[int, int], None] | None) -> _Read:
     """Call this before a database is open: it has threads, and helper processes must start without any."""
-    table_views = [view for view in views if view.make is not None]
-    results, damaged = read_each(root, lambda path: _read(path, table_views), tell)
-    rows: dict[str, list[Sequence[Cell]]] = {view.name: [] for view in table_views}
-    for _, _, tables in results:
-        for view, of_view in zip(table_views, tables, strict=True):
-            rows[view.name] += of_view
-    paths = tuple(path for path, _, _ in results)
-    return _Read(paths, tuple(about[_KIND] for _, (about,), _ in results), rows, tuple(damaged))
+    results, damaged = read_each(root, lambda path: _read(path, views), tell)
+    rows: dict[str, list[Sequence[Cell]]] = {view.name: [] for view in views}
+    for _, tables in results:
+        for view, (_, rows_of_result) in zip(views, tables, strict=True):
+            rows[view.name] += rows_of_result
+    kinds = tuple(tables[0][0] for _, tables in results)
+    return _Read(tuple(path for path, _ in results), kinds, rows, tuple(damaged))
 
 
 def _make(connection: Any, results_read: _Read, views: Sequence[View]) -> None:
@@ -180,14 +187,10 @@ def _make(connection: Any, results_read: _Read, views: Sequence[View]) -> None:
         view_of(connection, samples, files)
 
 
-_KIND = next(at for at, column in enumerate(VIEWS["results"].columns) if column.name == "kind")
-
-
-def _read(path: Path, views: Sequence[View]) -> tuple[Path, Rows, list[Rows]]:
-    """A result's row in ``results``, which it must have, and its rows in these views."""
+def _read(path: Path, views: Sequence[View]) -> tuple[Path, list[tuple[str, Rows]]]:
+    """For each view the kind of a result, and its rows; a result that cannot be read has none in any view."""
     source = Source(path)
-    about = VIEWS["results"].kept(source)
-    return path, about, [about if view.name == "results" else view.kept(source) for view in views]
+    return path, [view.kept(source) for view in views]
 
 
 def _rows(connection: Any, query: Any, limit: int) -> tuple[list[Any], list[tuple[Any, ...]]]:

@@ -9,6 +9,7 @@ from typing import Any
 from linewatt.analysis import Findings
 from linewatt.analysis.metrics import MBPS_PER_W
 from linewatt.core.feature import further_trials
+from linewatt.records import Manifest
 from linewatt.report.data.case_columns import RESULT
 from linewatt.report.data.column import Column
 from linewatt.report.kinds import result_kind
@@ -58,10 +59,16 @@ def result_columns() -> tuple[Column, ...]:
     )
 
 
+def kind_name(manifest: Manifest) -> str:
+    """``trials``, or the kind that a feature adds, such as ``soak``."""
+    kind = result_kind(manifest)
+    return "trials" if kind is None else kind.name
+
+
 def row_of_result(result: Result, view: Digest) -> dict[str, Any]:
     """The row of a result of any kind: what ``list`` shows, and the hosts. Raises StoreError."""
     listed_result = listed(result, view)
-    about, hosts, kind = listed_result.heading, result.manifest.hosts, result_kind(result.manifest)
+    about, hosts = listed_result.heading, result.manifest.hosts
     lacks = [
         reason
         for reason in (listed_result.reason if listed_result.findings is None else None, listed_result.lacks)
@@ -69,7 +76,7 @@ def row_of_result(result: Result, view: Digest) -> dict[str, Any]:
     ]
     return {
         "result": result.id,
-        "kind": "trials" if kind is None else kind.name,
+        "kind": kind_name(result.manifest),
         "name": result.manifest.name,
         "created_s": result.created_s,
         "linewatt_version": result.manifest.linewatt_version,

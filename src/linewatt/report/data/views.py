@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The views of ``linewatt sql``, each declared once: its columns, and how a stored result becomes rows.
 
-Rows are cached, as those of ``list`` and ``compare`` are (:mod:`linewatt.store.cache`). Only ``samples`` is
-not cached: a query that asks for it reads the files.
+Rows are cached, as those of ``list`` and ``compare`` are (:mod:`linewatt.store.cache`), each view by itself.
+Only the rows of ``samples`` are not cached: a query that asks for them reads the files.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from linewatt.report.data.case_columns import RESULT, case_columns, rows_of_case
 from linewatt.report.data.column import Cell, Column, cells
 from linewatt.report.data.result_columns import (
     finding_columns,
+    kind_name,
     result_columns,
     row_of_result,
     rows_of_findings,
@@ -70,10 +71,14 @@ class View:
             return []
         return [cells(row, self.columns, str(source.path)) for row in self.make(source)]
 
-    def kept(self, source: Source) -> Rows:
-        """The same, cached. Raises StoreError."""
-        values_of_json = list[list[Any]]  # a union takes much longer
-        return cached_of_result(source.path, f"sql-{self.name}", values_of_json, lambda: self.rows(source))
+    def kept(self, source: Source) -> tuple[str, Rows]:
+        """The kind of the result, and the same rows, cached. Raises StoreError."""
+        return cached_of_result(
+            source.path,
+            f"sql-{self.name}",
+            tuple[str, list[list[Any]]],  # a union takes much longer
+            lambda: (kind_name(source.result.manifest), self.rows(source)),
+        )
 
 
 def _findings(source: Source) -> Iterable[Mapping[str, Any]]:
