@@ -12,6 +12,7 @@ from linewatt.model import CpuShares
 
 CPU_SHARES = ("usr", "sys", "irq", "soft", "idle", "other")
 _FIELDS = [f"{name}_ratio" for name in (*CPU_SHARES, "steal", "guest")]
+_ratios = attrgetter(*_FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,8 @@ def mean_shares(shares: Sequence[CpuShares]) -> CpuShares | None:
     if not shares:
         return None
     cpus, unnumbered = _cpus(shares)
-    means = {field: sum(map(attrgetter(field), shares)) / len(shares) for field in _FIELDS}
+    columns = zip(*map(_ratios, shares), strict=True)
+    means = {field: sum(ratios) / len(shares) for field, ratios in zip(_FIELDS, columns, strict=True)}
     return CpuShares(cpus, unnumbered=unnumbered, **means)
 
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 
 from linewatt.analysis.limits.candidate import Candidate, Kind
 from linewatt.findings import FULL_RATIO
@@ -69,8 +68,10 @@ def _niced_words(end: EndResult, shares: CpuShares) -> tuple[str, ...]:
     """``the load runs at nice 10``, or what was niced and took the CPU from it all the same."""
     if end.load_nice:
         return (f"the load runs at nice {end.load_nice}",)
+    if not niced_counts(end):
+        return ()
     niced = used_ratio(shares, load_niced=True) - used_ratio(shares)
-    if not niced_counts(end) or niced < WAITED_FOR_NICED:
+    if niced < WAITED_FOR_NICED:
         return ()
     return (f"{format_percent(niced)} of its time taken by what runs niced in another session or cgroup",)
 
@@ -97,8 +98,8 @@ def _roles(trial: Trial, end: EndResult) -> Iterator[Candidate]:
         notes = (*_squeezed(end), *_slowed(trial, end))
         yield _candidate(irq, end, end.irq_cpu, end.hottest_irq, notes)
     if end.app_cpu is not None:
-        app_cpu = _candidate(app, end, end.app_cpu, end.hottest_app, _slowed(trial, end, _SLOW | _KEPT))
-        yield replace(app_cpu, waited_ratio=end.load_waited_ratio)
+        notes = _slowed(trial, end, _SLOW | _KEPT)
+        yield _candidate(app, end, end.app_cpu, end.hottest_app, notes, end.load_waited_ratio)
 
 
 def processes_on(processes: Iterable[OtherProcess], cpus: Collection[int]) -> tuple[OtherProcess, ...]:
@@ -138,11 +139,13 @@ def _candidate(
     role: CpuShares,
     hottest: CpuShares | None,
     notes: tuple[str, ...],
+    waited_ratio: float | None = None,
 ) -> Candidate:
     alone = hottest or role
     shared = next((shared_cpu for shared_cpu in end.shared_cpus if shared_cpu.cpus == alone.cpus), None)
     blurred = hottest is None and count(role) > 1
-    busy = used_ratio(alone, load_niced=niced_counts(end))
+    load_niced = niced_counts(end)
+    busy = used_ratio(alone, load_niced=load_niced)
     return Candidate(
         kind=kind,
         end=end.role,
@@ -157,7 +160,8 @@ def _candidate(
         host=end.host,
         cpu=alone,
         role=role,
-        load_niced=niced_counts(end),
+        load_niced=load_niced,
+        waited_ratio=waited_ratio,
         shared=shared,
         processes=processes_on(end.other_processes, shared.cpus) if shared else (),
     )
@@ -167,8 +171,8 @@ def _unpinned(trial: Trial, end: EndResult) -> Iterator[Candidate]:
     """A load that may run anywhere: the busiest CPU of the host, or the thread of a process."""
     kind: Kind = "receiver-cpu" if end.role == "receiver" else "sender-cpu"
     if end.hottest is not None:
-        busiest = _candidate(kind, end, end.hottest, end.hottest, _slowed(trial, end, _SLOW | _KEPT))
-        yield replace(busiest, waited_ratio=end.load_waited_ratio)
+        notes = _slowed(trial, end, _SLOW | _KEPT)
+        yield _candidate(kind, end, end.hottest, end.hottest, notes, end.load_waited_ratio)
     thread = _busiest_thread(trial, end)
     if thread is not None:
         yield Candidate(

@@ -107,7 +107,7 @@ def cores_used(idle_ratios: Iterable[float | None]) -> float | None:
 
 
 def _usable(value: float | None) -> TypeGuard[float]:
-    return value is not None and math.isfinite(value) and value > 0
+    return value is not None and 0 < value < math.inf
 
 
 def _positive(value: float) -> float | None:

@@ -22,6 +22,10 @@ _NO_THROUGHPUT = NotRecorded("throughput not recorded")
 _NO_WINDOW = NotRecorded("window not recorded")
 _NO_LINE_RATE = Missing("the line rate between the hosts is not known")
 _NOTHING_ARRIVED = Missing("nothing arrived")
+_NOT_RECORDED = NotRecorded()
+_NO_RETRANSMITS = Missing("UDP does not retransmit")
+_NO_LOAD_LEVEL = Missing("not at a load level")
+_NO_TARGET = NotRecorded("target not recorded")
 
 
 def _or(value: float | None, missing: Missing) -> Value:
@@ -32,15 +36,15 @@ def recorded(name: str) -> Callable[[Trial], Value]:
     """A field of the trial itself."""
 
     def read(trial: Trial) -> Value:
-        return _or(getattr(trial, name), NotRecorded())
+        return _or(getattr(trial, name), _NOT_RECORDED)
 
     return read
 
 
 def target(trial: Trial) -> Value:
     if trial.case.load_level is None:
-        return _or(trial.target_bps, Missing("not at a load level"))
-    return _or(trial.target_bps, NotRecorded("target not recorded"))
+        return _or(trial.target_bps, _NO_LOAD_LEVEL)
+    return _or(trial.target_bps, _NO_TARGET)
 
 
 def target_deviation(trial: Trial) -> Value:
@@ -66,21 +70,20 @@ def line_rate_ratio(trial: Trial) -> Value:
 
 def udp_only(name: str) -> Callable[[Trial], Value]:
     def read(trial: Trial) -> Value:
-        return _or(getattr(trial, name), _NO_DATAGRAMS if trial.case.is_tcp else NotRecorded())
+        return _or(getattr(trial, name), _NO_DATAGRAMS if trial.case.is_tcp else _NOT_RECORDED)
 
     return read
 
 
 def latency(percentile: str) -> Callable[[Trial], Value]:
     def read(trial: Trial) -> Value:
-        return _or(trial.latency_s.get(percentile), NotRecorded())
+        return _or(trial.latency_s.get(percentile), _NOT_RECORDED)
 
     return read
 
 
 def retransmits(trial: Trial) -> Value:
-    missing = NotRecorded() if trial.case.is_tcp else Missing("UDP does not retransmit")
-    return _or(trial.retransmits, missing)
+    return _or(trial.retransmits, _NOT_RECORDED if trial.case.is_tcp else _NO_RETRANSMITS)
 
 
 def packets_per_s(trial: Trial) -> Value:
@@ -121,7 +124,7 @@ def cpu_cores(role: Role) -> Callable[[Trial], Value]:
         end = trial.end(role)
         if end is None:
             return why_no_end(trial, role)
-        return _or(end.cpu_cores, missing_at(end, "cpu_cores", "CPU use"))
+        return missing_at(end, "cpu_cores", "CPU use") if end.cpu_cores is None else end.cpu_cores
 
     return read
 
@@ -150,7 +153,8 @@ def efficiency(role: Role) -> Callable[[Trial], Value]:
         cores = cores_of(trial)
         if isinstance(cores, Missing):
             return cores
-        return _or(formulas.efficiency_bps_per_core(trial.ends_bps, cores), _unusable(trial, cores))
+        value = formulas.efficiency_bps_per_core(trial.ends_bps, cores)
+        return _unusable(trial, cores) if value is None else value
 
     return read
 
@@ -183,7 +187,7 @@ def efficiency_at_3ghz(trial: Trial) -> Value:
     if isinstance(bps_per_core, Missing) or trial.receiver is None:
         return bps_per_core
     value = formulas.at_3ghz(bps_per_core, trial.receiver.base_frequency_hz)
-    return _or(value, missing_at(trial.receiver, "base_frequency_hz", "base frequency"))
+    return missing_at(trial.receiver, "base_frequency_hz", "base frequency") if value is None else value
 
 
 def bits_per_cycle(role: Role) -> Callable[[Trial], Value]:
@@ -195,7 +199,9 @@ def bits_per_cycle(role: Role) -> Callable[[Trial], Value]:
         if isinstance(bps_per_core, Missing) or end is None:
             return bps_per_core
         value = formulas.bits_per_cycle(bps_per_core, end.busy_frequency_hz)
-        return _or(value, missing_at(end, "busy_frequency_hz", "the clock that its CPUs ran at"))
+        if value is None:
+            return missing_at(end, "busy_frequency_hz", "the clock that its CPUs ran at")
+        return value
 
     return read
 
@@ -206,7 +212,8 @@ def cores_per_bps(role: Role) -> Callable[[Trial], Value]:
         cores = why_no_end(trial, role) if end is None else cpu_shares.app_and_irq_cores(end)
         if isinstance(cores, Missing):
             return cores
-        return _or(formulas.cpu_cores_per_bps(cores, trial.ends_bps), _unusable(trial, cores))
+        value = formulas.cpu_cores_per_bps(cores, trial.ends_bps)
+        return _unusable(trial, cores) if value is None else value
 
     return read
 

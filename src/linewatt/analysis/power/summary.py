@@ -97,11 +97,7 @@ def end_power(
         for (trial, _), system, cpu in zip(ends, systems, cpus, strict=True)
     ]
     counted = any(of_trial.packets_per_s is not None for of_trial in of_trials)
-    read = {
-        name: [value_or_none(_READS[name](of_trial)) for of_trial in of_trials]
-        for name in names
-        if counted or name not in _OF_PACKETS
-    }
+    read = {name: [*map(_READS[name], of_trials)] for name in names if counted or name not in _OF_PACKETS}
     values = {
         name: estimate(trial_values, _QUANTITIES.get(name, "positive")) for name, trial_values in read.items()
     }
@@ -170,9 +166,10 @@ def _reasons(
     """Why trials lack a value, by its field; how many, unless all do."""
     reasons = {}
     for name, values in read.items():
+        if name in BOUNDS or None not in values:
+            continue
         lacking = [of_trial for of_trial, value in zip(trial_ends, values, strict=True) if value is None]
-        if lacking and name not in BOUNDS:
-            reasons[name] = of_some([_why(name, lacking, ends)], len(lacking), len(trial_ends))
+        reasons[name] = of_some([_why(name, lacking, ends)], len(lacking), len(trial_ends))
     return reasons
 
 

@@ -270,13 +270,15 @@ def _found(power: tuple[PowerResult, ...], scopes: tuple[str, ...], why_none: st
             f"{why_none}; read were {channels}, whose names do not say that they are the system,"
             " or which side of a supply"
         )
-    for results in (measured, power):
+    with_estimates = [power] if len(measured) < len(power) else []
+    for results in (measured, *with_estimates):
         scopes_read = {result.scope.partition(":")[0] for result in results}
+        has_whole = not scopes_read.isdisjoint(WHOLE_SCOPES)
         scope = next(
             (
                 candidate
                 for candidate in scopes
-                if candidate in scopes_read and not is_refuted(results, candidate)
+                if candidate in scopes_read and not (has_whole and is_refuted(results, candidate))
             ),
             None,
         )
