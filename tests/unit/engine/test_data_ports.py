@@ -532,7 +532,7 @@ def test_above_the_line_of_one_port_is_told_with_that_line() -> None:
         if one.code == "above-line-rate"
     ]
     assert told == [
-        "110.0 % of the 1.00 Gbps of payload that the line of data port eth1 carries, "
+        "up to 110.0 % of the payload rate that the line of data port eth1 can carry (1.00 Gbps), "
         "above it in 1 of 1 trials"
     ]
 
