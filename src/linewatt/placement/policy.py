@@ -217,13 +217,15 @@ def _rule_1(ground: Ground, processes: int) -> Placement:
 
 
 def _rule_2(ground: Ground, processes: int) -> Placement:
-    leave = f"{_processes(processes)} leave{'s' if processes == 1 else ''} none of the"
-    reason = f"{leave} {ground.count(ground.local)} {ground.where} for interrupts"
+    reason = (
+        f"the {ground.count(ground.local)} {ground.where} {'is' if len(ground.local) == 1 else 'are'} not "
+        f"enough for {_processes(processes)} and {'its' if processes == 1 else 'their'} interrupts"
+    )
     if not ground.others:
-        return _rule_2_alone(ground, processes, f"{reason} alone, and there are no others")
+        return _rule_2_alone(ground, processes, f"{reason}, and there are no other {ground.unit}s")
     process_cpus = ground.around(ground.others, processes)
     why = (
-        f"{reason} beside them: those serve interrupts only, and the processes run on "
+        f"{reason}: they serve interrupts only, and the processes run on "
         f"{_isolated(ground, process_cpus)}{_list(process_cpus)}"
     )
     return _placed(2, "auto", process_cpus, ground.local, why)
@@ -234,10 +236,10 @@ def _rule_2_alone(ground: Ground, processes: int, reason: str) -> Placement:
     process_cpus = ground.around(ground.local, processes)
     spare_threads = tuple(cpu for cpu in ground.threads(ground.local) if cpu not in process_cpus)[:processes]
     if not spare_threads:
-        why = f"{reason}: processes share them with the interrupts"
+        why = f"{reason}: processes and interrupts share CPUs"
         return _placed(2, "auto", process_cpus, ground.local, why)
     why = (
-        f"{reason}: before a CPU has both, second threads of the cores are used: processes on "
+        f"{reason}: second threads of the cores keep both apart: processes on "
         f"{_isolated(ground, process_cpus)}{_list(process_cpus)}, interrupts on {_list(spare_threads)}"
     )
     return _placed(2, "auto", process_cpus, spare_threads, why)

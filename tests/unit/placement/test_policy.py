@@ -96,7 +96,7 @@ def test_rule_2_without_other_cores_shares_the_local_ones_and_says_so() -> None:
     laptop = place_processes(machine(1, 2), Wish(3, nic="eth0"))
     assert (laptop.rule, laptop.process_cpus, laptop.irq_cpus) == (2, (0, 1, 0), (0, 1))
     assert laptop.shared is True
-    assert "there are no others: processes share them with the interrupts" in laptop.why
+    assert "there are no other cores: processes and interrupts share CPUs" in laptop.why
     assert laptop.notes == (
         "processes and interrupts share CPU 0-1: the two roles cannot be told apart there",
         "up to 2 processes share a CPU: 3 of them on 2 CPUs",
@@ -117,8 +117,8 @@ def test_second_threads_come_before_shared_cpus(
 def test_what_is_said_of_second_threads() -> None:
     found = place_processes(machine(2, 2, threads=2), Wish(2, nic="eth0", usable=(0, 1, 4, 5)))
     assert found.why == (
-        "2 processes leave none of the 2 cores local to eth0 (NUMA node 0) for interrupts alone, and there"
-        " are no others: before a CPU has both, second threads of the cores are used: processes on 0-1,"
+        "the 2 cores local to eth0 (NUMA node 0) are not enough for 2 processes and their interrupts, and "
+        "there are no other cores: second threads of the cores keep both apart: processes on 0-1,"
         " interrupts on 4-5"
     )
     assert found.notes == ("interrupts on 4-5 run on the other thread of a core that runs a process",)
