@@ -87,8 +87,8 @@ def test_a_case_without_watts_is_no_point_and_said() -> None:
 def test_what_nobody_measured_is_said_and_not_drawn() -> None:
     trials = tuple(replace(each, sender=None, receiver=None) for each in scaling_trials((1, 2)))
     assert list(overview(trials)) == ["throughput-tcp"]
-    assert "TCP: CPU of no end measured. TCP: watts of no end measured." in words(trials)
-    assert "CPU of no end" not in words(scaling_trials((1, 2)))
+    assert "TCP: CPU not measured at either end. TCP: watts not measured at either end." in words(trials)
+    assert "CPU not measured" not in words(scaling_trials((1, 2)))
 
 
 def test_of_several_series_the_fastest_is_drawn_under_its_name() -> None:

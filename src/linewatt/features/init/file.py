@@ -79,7 +79,7 @@ def _of_port(port: Port, ports: Sequence[Port]) -> str:
     speed = "" if port.speed_bps is None else f", {format_rate(port.speed_bps)}"
     ssh = "; SSH uses it, too: no other is in one subnet with the other host" if port.of_ssh else ""
     further_names = [further_port.name for further_port in ports if further_port is not port]
-    more = f"; there are {', '.join(further_names)}" if further_names else ""
+    more = f"; other interfaces: {', '.join(further_names)}" if further_names else ""
     return f"{', '.join(map(str, port.addresses))}{speed}{ssh}{more}"
 
 

@@ -148,7 +148,7 @@ def test_the_file_is_a_campaign_that_can_be_planned_and_says_what_its_lines_mean
         "gen": ["bmc", "cpu"]
     }
     assert len(list(plan_campaign(campaign, seed=1).trials)) == 6
-    assert "# 192.168.1.1/24, 25.0 Gbps; there are eno1, enp1s0f1np1, docker0" in text
+    assert "# 192.168.1.1/24, 25.0 Gbps; other interfaces: eno1, enp1s0f1np1, docker0" in text
     assert (gen.data_ipv4, dut.data_ipv4) == ("192.168.1.1", "192.168.1.2")
     assert max(map(len, text.splitlines())) <= 120
 

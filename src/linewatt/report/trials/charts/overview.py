@@ -47,7 +47,7 @@ def overview_words(groups: Sequence[TestGroup], figures: Sequence[Figure]) -> tu
     dots = any(row["kind"] == "run" for figure in figures for row in figure.spec["data"]["values"])
     shown = {figure.name.removeprefix(_PART) for figure in figures}
     without = [
-        f"{group.title}: {words} of no end measured."
+        f"{group.title}: {words} not measured at either end."
         for group in groups
         for name, words in (("cpu", "CPU"), ("watts", "watts"))
         if f"throughput-{group.test}" in shown and f"{name}-{group.test}" not in shown
