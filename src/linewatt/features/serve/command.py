@@ -15,6 +15,7 @@ import typer
 
 from linewatt.cli import Results, put, results_there, say
 from linewatt.errors import InvalidInput
+from linewatt.extras import install_command
 
 _Host = Annotated[
     str,
@@ -86,7 +87,7 @@ def _serving() -> ModuleType:
         if error.name is None or error.name.partition(".")[0] not in ("fastapi", "starlette", "uvicorn"):
             raise
         raise InvalidInput(
-            f"serve: {error.name} is not installed; pip install 'linewatt[web]' brings what pages need"
+            f"serve: {error.name} is not installed; install what pages need: {install_command('web')}"
         ) from error
     return serving
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import linewatt
 from linewatt.errors import HostError, InvalidInput, ParseError
+from linewatt.extras import install_command
 from linewatt.features.users.worker.locust_commands import master_command
 from linewatt.foreign import last_line, read_json
 from linewatt.hosts import (
@@ -36,7 +37,7 @@ def check_installed() -> None:
     """Raises InvalidInput where the controller has no Locust."""
     missing = [name for name in ("locust", "hdrh") if importlib.util.find_spec(name) is None]
     if missing:
-        raise InvalidInput(f"users: {' and '.join(missing)} not installed; pip install 'linewatt[users]'")
+        raise InvalidInput(f"users: {' and '.join(missing)} not installed; {install_command('users')}")
 
 
 def last_words(ended: Ended) -> str:

@@ -18,6 +18,7 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from linewatt.errors import HostError, InvalidInput, NoJson, ParseError
+from linewatt.extras import install_command
 from linewatt.foreign import read_json
 from linewatt.sensors.power.base import CALL_LIMIT_S
 
@@ -41,7 +42,7 @@ def library(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        raise InvalidInput(f"{top} is not installed here; pip install 'linewatt[meters]'") from error
+        raise InvalidInput(f"{top} is not installed here; {install_command('meters')}") from error
 
 
 class Calls:

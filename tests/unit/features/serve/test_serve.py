@@ -17,6 +17,7 @@ from tests.served import DEMO, PORT, URL, certificate_in, client, results_in
 from tests.unit.conftest import Run
 
 from linewatt.errors import InvalidInput
+from linewatt.extras import install_command
 from linewatt.features.serve import serving
 from linewatt.features.serve.guard import CONTENT_SECURITY_POLICY
 from linewatt.features.serve.settings import Settings, checked, read_token
@@ -330,7 +331,5 @@ def test_where_the_extra_is_missing_one_line_says_what_to_install(
     monkeypatch.setattr(builtins, "__import__", without)
     code, out, err = run("serve", "--port", str(PORT))
     assert (code, out) == (2, "")
-    assert (
-        err
-        == "linewatt: serve: uvicorn is not installed; pip install 'linewatt[web]' brings what pages need\n"
-    )
+    command = install_command("web")
+    assert err == f"linewatt: serve: uvicorn is not installed; install what pages need: {command}\n"

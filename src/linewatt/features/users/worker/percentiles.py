@@ -13,6 +13,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from linewatt.errors import InvalidInput, ParseError
+from linewatt.extras import install_command
 
 if TYPE_CHECKING:
     from hdrh.histogram import HdrHistogram
@@ -144,5 +145,5 @@ def _empty() -> HdrHistogram:
     try:
         from hdrh.histogram import HdrHistogram
     except ImportError as error:
-        raise InvalidInput("users: hdrhistogram is not installed; pip install 'linewatt[users]'") from error
+        raise InvalidInput(f"users: hdrhistogram is not installed; {install_command('users')}") from error
     return HdrHistogram(_LOWEST_US, _HIGHEST_US, _DIGITS)
