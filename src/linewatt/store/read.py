@@ -8,7 +8,7 @@ import itertools
 import os
 import re
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -130,7 +130,8 @@ class Result:
 
 
 def find_result(root: Path, reference: str) -> Path:
-    """Directory of a result. ``reference`` is its path, its id, or the start of only its id.
+    """Directory of a result. ``reference`` is its path, its id, the start of only its id, or its campaign's
+    name if no other result has it.
 
     ``last`` is the newest below ``root``; features add names such as ``baseline:NAME``. Raises UnknownResult
     naming what exists when none or several match.
@@ -154,8 +155,33 @@ def find_result(root: Path, reference: str) -> Path:
         return root / matching[0]
     if matching:
         raise UnknownResult(f"{reference}: several results match: {', '.join(matching)}; give more of the id")
-    choices = f"there are: {', '.join(ids[-5:])}" if ids else "there are none yet"
-    raise UnknownResult(f"{reference}: no such result below {root}; {choices}")
+    named_paths = [path for path in paths if _campaign_name(path) == reference]
+    if len(named_paths) == 1:
+        return named_paths[0]
+    if named_paths:
+        named_ids = ", ".join(path.name for path in named_paths)
+        raise UnknownResult(f"{reference}: several results have this name: {named_ids}; give the id")
+    raise UnknownResult(f"{reference}: no such result below {root}; {_choices(ids)}")
+
+
+def _campaign_name(path: Path) -> str | None:
+    """The name of a result's campaign; ``None`` where its manifest cannot be read."""
+    try:
+        return load_manifest(path).name
+    except StoreError:
+        return None
+
+
+def _choices(ids: Sequence[str]) -> str:
+    if not ids:
+        return "there are none yet"
+    newest = ", ".join(ids[-_CHOICES_SHOWN:])
+    if len(ids) > _CHOICES_SHOWN:
+        return f"the {_CHOICES_SHOWN} newest of {len(ids)}: {newest}"
+    return f"there are: {newest}"
+
+
+_CHOICES_SHOWN = 5
 
 
 def newest_first(root: Path) -> list[Path]:

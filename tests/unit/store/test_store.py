@@ -340,6 +340,24 @@ def test_results_are_found_by_id_prefix_and_last(tmp_path: Path) -> None:
         read.find_result(tmp_path / "empty", "last")
 
 
+def test_a_result_is_found_by_a_name_that_only_it_has(tmp_path: Path) -> None:
+    named = {
+        name: write.new_result(tmp_path, name, 86_400.0 * day, MANIFEST | {"name": name})
+        for day, name in enumerate(("mtu", "mtu1500"))
+    }
+    assert read.find_result(tmp_path, "mtu") == named["mtu"]
+    again = write.new_result(tmp_path, "mtu", 864_000.0, MANIFEST | {"name": "mtu"})
+    both = f"mtu: several results have this name: {named['mtu'].name}, {again.name}; give the id"
+    with pytest.raises(StoreError, match=f"^{both}$"):
+        read.find_result(tmp_path, "mtu")
+
+
+def test_a_bad_id_lists_the_newest_and_how_many_there_are(tmp_path: Path) -> None:
+    ids = [write.new_result(tmp_path, "a", 86_400.0 * day, MANIFEST).name for day in range(7)]
+    with pytest.raises(StoreError, match=f"; the 5 newest of 7: {', '.join(ids[2:])}$"):
+        read.find_result(tmp_path, "nothing")
+
+
 def test_a_damaged_file_is_named(result: Path) -> None:
     directory = write.write_trial(result, TRIAL, [], {})
     (directory / "trial.json").write_text('{"number": 7}')
