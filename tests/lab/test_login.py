@@ -233,7 +233,7 @@ def test_nothing_that_listens_is_said_without_python_in_it(tmp_path: Path, start
 
 def test_an_address_that_does_not_resolve_is_said(tmp_path: Path, start: Start) -> None:
     text = refused(replace(spec(tmp_path, start()), address="nowhere.invalid"))
-    assert "the address has no IP address" in text
+    assert "no IP address is known for host name nowhere.invalid (" in text
 
 
 def test_what_is_no_sshd_is_said(tmp_path: Path, start: Start) -> None:

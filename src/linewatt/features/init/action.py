@@ -78,7 +78,14 @@ def _login(text: str) -> Login:
 
 
 async def _look(logins: tuple[Login, Login]) -> tuple[Looked, Looked]:
-    sender, receiver = await asyncio.gather(*map(_look_at, logins))
+    """Raises HostError with a line for each host that cannot be looked at."""
+    answers = await asyncio.gather(*map(_look_at, logins), return_exceptions=True)
+    errors = [answer for answer in answers if isinstance(answer, BaseException)]
+    if len(errors) == len(logins) and all(isinstance(error, HostError) for error in errors):
+        raise HostError("\n".join(map(str, errors)))
+    if errors:
+        raise errors[0]
+    sender, receiver = (answer for answer in answers if not isinstance(answer, BaseException))
     return sender, receiver
 
 

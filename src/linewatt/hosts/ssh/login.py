@@ -140,7 +140,7 @@ async def _log_in(
             "AllowTcpForwarding in sshd_config",
         ) from error
     except (asyncssh.Error, OSError, ValueError) as error:
-        raise server.failed(options.port, _error_text(error)) from error
+        raise server.failed(options.port, _error_text(error, server.address)) from error
     if before is not None:
         connection.set_tunnel(before)
     return connection
@@ -287,10 +287,13 @@ def _refused(server: _Server, options: asyncssh.SSHClientConnectionOptions) -> s
     )
 
 
-def _error_text(error: Exception) -> str:
+def _error_text(error: Exception, address: str) -> str:
     """The text of an error before the login, with a next step."""
     if isinstance(error, socket.gaierror):
-        return f"the address has no IP address ({error.strerror}); check how it is written, or write an IP"
+        return (
+            f"no IP address is known for host name {address} ({error.strerror}); check how it is written, or "
+            "write an IP"
+        )
     if isinstance(error, ConnectionRefusedError):
         return "connection refused: nothing listens there; start sshd, or check address and port"
     if isinstance(error, (asyncssh.ConnectionLost, ConnectionResetError, asyncssh.ProtocolNotSupported)):

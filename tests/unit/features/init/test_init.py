@@ -12,10 +12,11 @@ from tests.unit.conftest import Run
 
 from linewatt.campaign.planning.plan import plan_campaign
 from linewatt.campaign.reading.file import load_campaign
-from linewatt.errors import ParseError
+from linewatt.errors import HostError, ParseError
 from linewatt.features.init import action
 from linewatt.features.init.file import Login, text_of_campaign
 from linewatt.features.init.looked import Looked, is_one_host, parse_look, ways
+from linewatt.hosts import HostSpec
 
 
 def entry(name: str, *addresses: str, kind: str | None = None, up: bool = True) -> dict[str, Any]:
@@ -196,3 +197,15 @@ def test_names_come_from_what_ssh_is_told() -> None:
     assert second == Login("host-2001-db8-10", "2001:db8::10", None, None)
     assert [login.name for login in action._logins("a.north", "a.south")] == ["sender", "receiver"]
     assert max(len(login.name) for login in action._logins("[2001:db8:1:2:3:4:5:6]", "g" * 60)) <= 25
+
+
+def test_hosts_that_both_cannot_be_reached_are_both_reported(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def unreachable(spec: HostSpec) -> None:
+        raise HostError("is not there", where=spec.name)
+
+    monkeypatch.setattr(action, "connect_to_host", unreachable)
+    code, out, err = run("init", "gen", "dut")
+    assert (code, out) == (1, "")
+    assert err == "linewatt: gen: is not there\ndut: is not there\n"
