@@ -92,16 +92,21 @@ class Locate(Protocol):
 
 
 def raise_first(problems: Iterable[Problem], file: str) -> None:
-    """Raise InvalidInput for the problem that comes first in ``file``, naming how many more there are."""
+    """Raise InvalidInput with a line for each of the first problems of ``file``, and how many more."""
     ordered = sorted(problems, key=lambda p: (p.place.file != file, p.place.line, p.place.column))
     if not ordered:
         return
-    more = f" (and {len(ordered) - 1} more)" if len(ordered) > 1 else ""
-    raise ordered[0].place.error(ordered[0].message + more)
+    lines = [str(problem.place.error(problem.message)) for problem in ordered[:_PROBLEMS_SHOWN]]
+    if len(ordered) > _PROBLEMS_SHOWN:
+        lines.append(f"and {len(ordered) - _PROBLEMS_SHOWN} more")
+    raise InvalidInput("\n".join(lines))
+
+
+_PROBLEMS_SHOWN = 5
 
 
 def refuse(findings: Iterable[tuple[KeyPath, str]], locate: Locate) -> None:
-    """Raise InvalidInput for the finding that comes first in the file."""
+    """Raise InvalidInput for the findings that come first in the file."""
     raise_first((problem(locate, path, text) for path, text in findings), locate.document.file)
 
 

@@ -265,9 +265,21 @@ def test_sysctl_values_become_the_text_that_is_written(tmp_path: Path) -> None:
     assert campaign.sysctl == {"net.core.rmem_max": "1000", "net.ipv4.tcp_rmem": "1 2 3"}
 
 
-def test_first_problem_of_the_file_is_reported_with_the_number_of_others(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r":8:9: trials: must be at least 1, got 0 \(and 1 more\)$"):
+def test_each_problem_of_the_file_is_reported_on_its_own_line(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput) as raised:
         written(tmp_path, f"{SMALLEST}trials: 0\nstreams: 0\n")
+    trials, streams = str(raised.value).splitlines()
+    assert trials.endswith(":8:9: trials: must be at least 1, got 0")
+    assert ":9:10: streams: " in streams
+
+
+def test_of_many_problems_the_first_five_are_reported_and_how_many_more_there_are(tmp_path: Path) -> None:
+    unknown_keys = "".join(f"unknown{number}: 0\n" for number in range(7))
+    with pytest.raises(InvalidInput) as raised:
+        written(tmp_path, f"{SMALLEST}{unknown_keys}")
+    *lines, more = str(raised.value).splitlines()
+    assert [line.split(":")[3].strip() for line in lines] == [f"unknown{number}" for number in range(5)]
+    assert more == "and 2 more"
 
 
 # --- hosts from an inventory

@@ -2,7 +2,7 @@
 """A bad campaign file is one line on stderr, exit 2, and nothing ran, was written or was connected to.
 
 Every file in captures/campaign/bad is a case: its first line says what to expect after its own name, or
-after the name of another file of the folder.
+after the name of another file of the folder. Lines about several mistakes are separated by ``⏎``.
 """
 
 from __future__ import annotations
@@ -369,8 +369,11 @@ def expected_error(path: Path) -> str:
     first = path.read_bytes().split(b"\n")[0].decode()
     text = first.removeprefix("# expect: ")
     assert text != first, f"{path.name} must begin with `# expect: `"
-    name = f"{path.name}:" if re.match(r"\d+:\d+: ", text) else ""
-    return f"linewatt: {BAD}/{name}{text.replace('{folder}', str(BAD))}\n"
+    lines = []
+    for line in text.replace("{folder}", str(BAD)).split(" ⏎ "):
+        name = f"{path.name}:" if re.match(r"\d+:\d+: ", line) else ""
+        lines.append(f"{BAD}/{name}{line}\n")
+    return f"linewatt: {''.join(lines)}"
 
 
 def as_yaml(value: Any) -> str:

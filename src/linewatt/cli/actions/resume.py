@@ -71,7 +71,7 @@ def _with_edits(campaign: Campaign, result: Result, results: Path) -> Campaign:
     try:
         now = resolve_campaign(load_campaign(campaign.path, campaign.inventory), results, written)
     except InvalidInput as error:
-        say(f"note: {error}; {used}")
+        say(f"note: {'; '.join(str(error).splitlines())}; {used}")
         return campaign
     going_on = with_limits(campaign, now)
     if changed_hosts := [name for name, spec in going_on.hosts.items() if spec != campaign.hosts[name]]:
