@@ -24,7 +24,7 @@ from linewatt.analysis.metrics import (
     power_title,
 )
 from linewatt.analysis.power import SCOPE_WORDS, EndPower
-from linewatt.analysis.statistics import Estimate, Method
+from linewatt.analysis.statistics import Estimate, Interval, Method, Quantity
 from linewatt.declare import NUMBER, TEXT, Keys, Schema, choice, maybe, said, sometimes
 from linewatt.model import ENDS, Case, Provenance, Role
 from linewatt.report.findings import NO_MARKS, Marks
@@ -34,8 +34,6 @@ from linewatt.report.table import Cell, Head
 from linewatt.units import MISSING
 
 Value = Estimate | float | int | None
-CUT = "cut at what is possible"
-"""behind an interval that Student's t would have reach below 0, or beyond 100 %"""
 
 
 def case_cell(metric: CaseMetric, summary: CaseSummary, unit: Unit) -> Cell:
@@ -55,11 +53,16 @@ def case_cell(metric: CaseMetric, summary: CaseSummary, unit: Unit) -> Cell:
 def ci_text(metric: CaseMetric, summary: CaseSummary, unit: Unit) -> str | None:
     """The 95 % CI of a case's mean in ``unit``; ``None`` where it is not shown or there is none."""
     value = metric.value(summary)
-    interval = value.interval() if metric.show_ci and isinstance(value, Estimate) else None
-    if interval is None:
+    if not (metric.show_ci and isinstance(value, Estimate)) or (interval := value.interval()) is None:
         return None
     ends = " to ".join(unit.text(unit.from_si(end)) for end in (interval.low, interval.high))
-    return f"{ends}, {CUT}" if interval.is_cut else ends
+    return f"{ends}, {cut_words(interval, value.quantity)}" if interval.is_cut else ends
+
+
+def cut_words(interval: Interval, quantity: Quantity) -> str:
+    """Behind an interval that is cut: ``cut at 0``; of a ratio its upper end may be the one that is."""
+    bounds = {"0": interval.low == 0.0, "100 %": quantity == "ratio" and interval.high == 1.0}
+    return f"cut at {' and '.join(bound for bound, is_reached in bounds.items() if is_reached)}"
 
 
 def head(metric: CaseMetric, unit: Unit) -> Head:

@@ -21,7 +21,7 @@ from linewatt.analysis.metrics.of_trial import METRIC_BY_NAME, METRICS
 from linewatt.analysis.statistics.repeats import RepeatRule
 from linewatt.analysis.statistics.stats import Interval, Quantity, estimate, student, t_quantile
 from linewatt.model import Case
-from linewatt.report.columns import COLUMNS, ci_text, export
+from linewatt.report.columns import COLUMNS, ci_text, cut_words, export
 
 CASE = Case("tcp", "gen", "dut")
 MEAN_BPS, CV = 94e9, 0.02
@@ -320,10 +320,22 @@ def test_metrics_say_what_they_cannot_be() -> None:
     assert METRIC_BY_NAME["lost_ratio"].quantity == "ratio"
 
 
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [((0.01, 0.09), "cut at 0"), ((0.91, 0.99), "cut at 100 %"), ((0.1, 0.9), "cut at 0 and 100 %")],
+)
+def test_only_the_end_that_was_cut_is_said_to_be(values: tuple[float, ...], words: str) -> None:
+    value = estimate(values, "ratio")
+    assert value is not None
+    interval = value.interval()
+    assert interval is not None
+    assert cut_words(interval, value.quantity) == words
+
+
 def test_two_runs_far_apart_are_shown_with_what_was_cut() -> None:
     (summary,) = summarise([trial(number, CASE, bps, 1.0) for number, bps in ((1, 1.978e9), (2, 2.756e9))])
     speed = METRIC_BY_NAME["throughput_bps"]
-    assert ci_text(speed, summary, speed.units[0]) == "0 to 7.310, cut at what is possible"
+    assert ci_text(speed, summary, speed.units[0]) == "0 to 7.310, cut at 0"
     row = export(speed, summary)
     assert (row["throughput_bps_ci95_low"], row["throughput_bps_ci95_method"]) == (0.0, "student-t-cut")
 

@@ -13,7 +13,9 @@ from .repeats import Repeats as Repeats
 from .stats import CONFIDENCE_LEVEL as CONFIDENCE_LEVEL
 from .stats import FEWEST_TO_SKEW as FEWEST_TO_SKEW
 from .stats import Estimate as Estimate
+from .stats import Interval as Interval
 from .stats import Method as Method
+from .stats import Quantity as Quantity
 from .stats import runs_that_exclude as runs_that_exclude
 from .steadiness import FEWEST_INTERVALS as FEWEST_INTERVALS
 from .steadiness import SeriesStep as SeriesStep

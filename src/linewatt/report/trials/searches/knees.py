@@ -26,7 +26,7 @@ from linewatt.findings import LITTLE_GAIN_RATIO
 from linewatt.json_document import document_of, fill
 from linewatt.model import Case, Trial
 from linewatt.records import AskedTest, Count, InstanceRule
-from linewatt.report.columns import CUT
+from linewatt.report.columns import cut_words
 from linewatt.report.printing.export import KeyedCase, MeanKeys, keyed_case_of, mean_of
 from linewatt.report.series import plural
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, text_cells
@@ -165,8 +165,8 @@ def _row(step: InstanceStep, search: InstanceSearch) -> Row:
     mean = step.throughput_bps
     interval = mean.interval() if mean is not None else None
     ci = f"{format_rate(interval.low, 4)} to {format_rate(interval.high, 4)}" if interval else MISSING
-    if interval is not None and interval.is_cut:
-        ci = f"{ci}, {CUT}"
+    if mean is not None and interval is not None and interval.is_cut:
+        ci = f"{ci}, {cut_words(interval, mean.quantity)}"
     doubled = next((doubling for doubling in search.doublings if doubling.more == step), None)
     cells = text_cells(
         MISSING if mean is None else format_rate(mean.mean, 4),
