@@ -119,12 +119,18 @@ def test_less_latency_is_better_and_more_of_it_is_worse() -> None:
     assert not compared(*two()).of(OF_CASE["latency_p50_s"])
 
 
-@pytest.mark.parametrize(("n", "m"), [(2, 10), (3, 3), (3, 4), (0, 10)])
+@pytest.mark.parametrize(("n", "m"), [(2, 10), (3, 3), (3, 4)])
 def test_too_few_runs_give_no_verdict_however_large_the_difference(n: int, m: int) -> None:
-    few = runs(n=n) or (failed(1, TCP, "gone"),)
-    row = the(compared(made("a", few), made("b", runs(ratio=0.5, n=m, seed=2), day=2)))
+    row = the(compared(made("a", runs(n=n)), made("b", runs(ratio=0.5, n=m, seed=2), day=2)))
     assert row.outcome == "undecided"
     assert row.verdict.words.startswith(f"not enough runs: {n} and {m} runs")
+    assert "; take 4 or more on each side" in row.verdict.words
+
+
+def test_a_side_whose_trials_all_failed_is_named() -> None:
+    row = the(compared(made("a", (failed(1, TCP, "gone"),)), made("b", runs(), day=2)))
+    assert row.outcome == "undecided"
+    assert row.verdict.words.startswith("not enough runs: A has no trial that worked")
 
 
 def test_four_runs_a_side_are_enough_for_a_large_difference() -> None:

@@ -57,7 +57,8 @@ def test_a_slower_result_ends_with_3_and_a_table_that_says_so(run: Run) -> None:
             1.0,
             3,
             "bold yellow",
-            "VERDICT  Not enough evidence: 1 of 1 comparisons are undecided on slower: not enough runs",
+            "VERDICT  Not enough evidence: 1 of 1 comparisons are undecided on slower: not enough runs; "
+            "take 4 or more on each side",
         ),
     ],
 )
@@ -73,7 +74,10 @@ def test_an_equal_result_ends_with_0_and_a_thin_one_with_4(run: Run) -> None:
     assert run("compare", "20260101", "20260102")[0] == 0
     code, out, _ = run("compare", "20260103", "20260104", "--full")
     assert code == 4
-    assert "Not enough evidence: 1 of 1 comparisons are undecided on slower: not enough runs." in out
+    assert (
+        "Not enough evidence: 1 of 1 comparisons are undecided on slower: not enough runs; "
+        "take 4 or more on each side." in out
+    )
     assert run("compare", "20260103", "20260104", "--fail-on", "nothing")[0] == 0
 
 

@@ -17,9 +17,11 @@ from linewatt.analysis.comparison.matching import LeftOver, Match, Matching
 from linewatt.analysis.comparison.rows import (
     METRICS_OF_ROWS,
     OF_CASES,
+    TAKE_MORE,
     Draft,
     Options,
     Row,
+    are_too_few,
     in_order,
     judged,
     measure,
@@ -277,7 +279,15 @@ def exit_finding(comparison: Comparison, fail_on: Sequence[str]) -> Finding:
     if open_rows:
         why = ", ".join(dict.fromkeys(row.verdict.brief for row in open_rows))
         undecided = f"{len(open_rows)} of {len(matching_rows)} comparisons are undecided on {listed}"
-        return Finding(4, f"{undecided}: {why}")
+        more_runs = f"; {TAKE_MORE}" if any(map(_lacks_runs, open_rows)) else ""
+        return Finding(4, f"{undecided}: {why}{more_runs}")
     if not matching_rows:
         return Finding(4, f"nothing could be compared for {listed}")
     return Finding(0, f"no case is {listed}")
+
+
+def _lacks_runs(row: Row) -> bool:
+    """Whether both cases have runs, but too few for any verdict."""
+    if row.outcome == "refused" or row.pairs > 1 or row.base is None or row.other is None:
+        return False
+    return are_too_few(row.base.n, row.other.n)

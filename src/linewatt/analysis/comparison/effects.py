@@ -222,7 +222,7 @@ class _Fitted:
         """A setting against the base, or why not."""
         sides = [len(self.runs.get(side_setting, ())) for side_setting in (base, changed)]
         if min(sides) < MIN_RUNS:
-            return Missing(f"{sides[0]} and {sides[1]} runs, and each side needs {MIN_RUNS}")
+            return Missing(f"{sides[0]} and {sides[1]} runs; take {MIN_RUNS} or more on each side")
         return (
             self.model
             if isinstance(self.model, Missing)

@@ -13,13 +13,14 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from linewatt.analysis.cases.responses import OF_CASE, PER_WATT
+from linewatt.analysis.cases.responses import OF_CASE, PER_WATT, THROUGHPUT
 from linewatt.analysis.comparison.confounders import Beside, also_different
 from linewatt.analysis.comparison.matching import Match
 from linewatt.analysis.comparison.verdicts import COMPARISON, Kind, Verdict, verdicts_of_family
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.statistics.contrasts import (
     ALPHA,
+    MIN_RUNS,
     Contrast,
     mean_beyond_drift,
     over_strata,
@@ -44,6 +45,9 @@ _GROUPS = tuple(METRICS_OF_ROWS)
 _POSITIONS = {response: at for at, response in enumerate(OF_CASES)}
 SEED = 20_130_717
 """of the deals of shuffled runs: the same runs give the same p at any time"""
+
+TAKE_MORE = "take 4 or more on each side"
+"""what is enough for a verdict: with 3 and 3, one deal of shuffled runs in ten is as far apart"""
 
 Outcome = Kind | Literal["refused"]
 
@@ -267,17 +271,27 @@ def _mean_of_means(response: Response, runs: Sequence[Sequence[float]]) -> Estim
     )
 
 
+def are_too_few(base_runs: int, other_runs: int) -> bool:
+    """Whether no difference, however large, would be told from chance by so many runs."""
+    return min(base_runs, other_runs) < MIN_RUNS or smallest_p(base_runs, other_runs) > ALPHA
+
+
 def _contrast(draft: Draft) -> Contrast | Missing:
+    empty_sides = [
+        name for name, runs in zip(draft.names, (draft.base, draft.other), strict=True) if not len(runs)
+    ]
+    if empty_sides:
+        lack = "that worked" if draft.response == THROUGHPUT else "with a value"
+        return Missing(f"{' and '.join(f'{name} has no trial {lack}' for name in empty_sides)}")
     contrast = welch(draft.base, draft.other)
+    counts = f"{len(draft.base)} and {len(draft.other)} runs"
+    if isinstance(contrast, Missing):
+        return Missing(f"{counts}; {TAKE_MORE}")
     smallest = smallest_p(len(draft.base), len(draft.other))
-    if isinstance(contrast, Contrast) and smallest > ALPHA:
-        counts = f"{len(draft.base)} and {len(draft.other)} runs"
-        doubt = f"{counts} when shuffled give no p below {smallest:.2f}; take 4 or more on each side"
-        return replace(contrast, doubt=doubt)
-    if isinstance(contrast, Contrast):
-        drift = _beyond_drift([(draft.base, draft.other)], draft.measured_first)
-        return replace(contrast, beyond_drift=drift)
-    return contrast
+    if smallest > ALPHA:
+        return replace(contrast, doubt=f"{counts} when shuffled give no p below {smallest:.2f}; {TAKE_MORE}")
+    drift = _beyond_drift([(draft.base, draft.other)], draft.measured_first)
+    return replace(contrast, beyond_drift=drift)
 
 
 def _shuffle(drafts: Sequence[Draft]) -> None:

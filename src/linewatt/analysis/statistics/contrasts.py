@@ -76,7 +76,7 @@ def welch(base: Sequence[float], other_values: Sequence[float]) -> Contrast | Mi
     """
     fewest = min(len(base), len(other_values))
     if fewest < MIN_RUNS:
-        return Missing(f"{len(base)} and {len(other_values)} runs, and each side needs {MIN_RUNS}")
+        return Missing(f"{len(base)} and {len(other_values)} runs; take {MIN_RUNS} or more on each side")
     (mean, squared), (other_mean, other_squared) = (
         _mean_and_squared_se(values) for values in (base, other_values)
     )
