@@ -86,7 +86,7 @@ def test_a_process_moved_by_hand_and_a_setting_undone_by_hand_are_flagged(bench:
     moved = flags(trial)["process-moved"]
     assert moved["where"] == "h2: instance 0"
     assert "placed on CPU 0" in moved["evidence"]
-    assert "may run on 1 and ran last on CPU 1" in moved["evidence"]
+    assert "may run on CPU 1 and last ran on CPU 1" in moved["evidence"]
     assert trial["instances"][0]["receiver_ran_on"] == "1"
     assert trial["instances"][0]["sender_ran_on"] == "0"
     changed = flags(trial)["setting-changed"]

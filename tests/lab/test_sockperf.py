@@ -105,7 +105,7 @@ def test_a_load_that_counts_once_says_so(measured: Bench) -> None:
     for trial in measured.trials():
         told = [flag["evidence"] for flag in trial["flags"] if flag["code"] == "counted-once"]
         assert len(told) == 1
-        assert "of which the window is 4.0 s" in told[0]
+        assert "the window is 4.0 s of that" in told[0]
 
 
 def test_its_start_is_known_well_though_it_sleeps_before_its_test(measured: Bench) -> None:

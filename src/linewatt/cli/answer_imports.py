@@ -21,6 +21,9 @@ OF_THE_ANSWER = (
     "linewatt.store.further",
     "linewatt.report.trials.digest",
     "linewatt.report.trials.subject",
+    "linewatt.report.charts.time_series",
+    "linewatt.report.trials.readings",
+    "linewatt.report.trials.answer.throughput_strip",
     "linewatt.report.trials.answer.first_screen",
     "linewatt.cli.actions.show",
 )
