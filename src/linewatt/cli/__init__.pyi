@@ -25,6 +25,7 @@ from .output import print_csv as print_csv
 from .output import print_json as print_json
 from .output import print_rich as print_rich
 from .output import put as put
+from .output import put_lines as put_lines
 from .output import results_there as results_there
 from .output import say as say
 from .progress import choose_progress as choose_progress

@@ -10,7 +10,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,6 +62,42 @@ def put(text: str = "") -> None:
     print(shown(text))  # noqa: T201
 
 
+def put_lines(lines: Iterable[str], hang: int = 4) -> None:
+    """Lines of prose on stdout, each in as many lines of the terminal as it needs; see :func:`wrapped`."""
+    width = columns_of_output()
+    for line in lines:
+        put("\n".join(wrapped(line, width, hang)))
+
+
+def wrapped(line: str, width: int, hang: int = 4) -> list[str]:
+    """A line in lines of at most ``width``; none ends inside a figure, and no path or word is broken.
+
+    What goes on stands ``hang`` columns to the right of the first line.
+    """
+    if len(line) <= width:
+        return [line]
+    indent = " " * (len(line) - len(line.lstrip()))
+    pieces = textwrap.wrap(
+        unbroken(line.strip()),
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent + " " * hang,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [piece.replace(NO_BREAK, " ") for piece in pieces]
+
+
+def columns_of_output() -> int:
+    """Of the terminal; elsewhere what COLUMNS says, else 100."""
+    columns = os.environ.get("COLUMNS", "")
+    if re.fullmatch("[1-9][0-9]{1,5}", columns):
+        return int(columns)
+    if not sys.stdout.isatty():
+        return PIPE_COLUMNS
+    return shutil.get_terminal_size((PIPE_COLUMNS, 0)).columns
+
+
 def console(**options: Any) -> Console:
     """A console of Rich that escapes what comes in the text of anything it renders."""
     from rich import console as rich
@@ -70,7 +108,7 @@ def console(**options: Any) -> Console:
         def render(
             self, renderable: RenderableType, options: ConsoleOptions | None = None
         ) -> Iterable[Segment]:
-            if isinstance(renderable, Text):
+            if isinstance(renderable, Text) and not (options or self.options).no_wrap:
                 renderable = _unbroken(renderable, self, (options or self.options).max_width)
             for segment in super().render(renderable, options):
                 yield segment if segment.control else Segment(shown(segment.text), segment.style)
@@ -131,21 +169,23 @@ def checked_target(target: Path) -> Path:
     return target
 
 
-def print_rich(render: Callable[[int | None], RenderableType], *, of_any_width: bool = False) -> None:
+def print_rich(
+    render: Callable[[int | None], RenderableType], *, of_any_width: bool = False, in_lines: bool = False
+) -> None:
     """Print for a terminal at its width; elsewhere as wide as COLUMNS says, else 100, without colour.
 
-    ``of_any_width``: elsewhere as wide as it gets, for what programs read, too.
+    ``of_any_width``: elsewhere as wide as it gets, for what programs read, too. ``in_lines``: it is in lines
+    already, of which only a command to copy may be longer than that.
     """
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")
     terminal = console()
     if terminal.is_terminal:
-        terminal.print(render(terminal.width))
+        terminal.print(render(terminal.width), soft_wrap=in_lines)
         return
-    columns = os.environ.get("COLUMNS", "")
-    width = int(columns) if re.fullmatch("[1-9][0-9]{1,5}", columns) else PIPE_COLUMNS
+    width = columns_of_output()
     screen = console(width=_ANY_COLUMNS if of_any_width else width, color_system=None)
     with screen.capture() as captured:
-        screen.print(render(None if of_any_width else width))
+        screen.print(render(None if of_any_width else width), soft_wrap=in_lines)
     lines = [line.rstrip() for line in captured.get().rstrip().split("\n")]
     sys.stdout.write("\n".join(lines) + "\n")

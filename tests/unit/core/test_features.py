@@ -574,8 +574,8 @@ def test_another_package_adds_a_key_with_trials_of_its_own(tmp_path: Path) -> No
     planned = json.loads(linewatt("plan", str(campaign), "--json", path=tmp_path).stdout)
     assert planned["tallies"] == [{"number": 1, "case": 0}, {"number": 2, "case": 1}]
     assert "tallied" in planned["notes"]
-    lines = linewatt("plan", str(campaign), path=tmp_path).stdout.splitlines()
-    (line,) = (line for line in lines if line.startswith("tallies: 2 more trials"))
+    printed = " ".join(linewatt("plan", str(campaign), path=tmp_path).stdout.split())
+    (line,) = re.findall(r"tallies: 2 more trials.*? their load", printed)
     assert line.endswith("part of no figure, with a tally beside their load")
     campaign.write_text(f"{text}tally: 3\n")
     refused = linewatt("plan", str(campaign), path=tmp_path)

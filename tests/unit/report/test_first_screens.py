@@ -160,7 +160,7 @@ def screen(run: Run, monkeypatch: pytest.MonkeyPatch, printed: dict[str, Printed
         with monkeypatch.context() as patch:
             for module in ("show", "compare"):
                 name = f"linewatt.cli.actions.{module}.print_rich"
-                patch.setattr(name, lambda render: output.put(render(width).plain))
+                patch.setattr(name, lambda render, **_: output.put(render(width).plain))
             return run(*words)[1].removesuffix("\n")
 
     return asked

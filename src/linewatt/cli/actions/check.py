@@ -15,7 +15,7 @@ import typer
 
 from linewatt.campaign import Campaign, resolve_campaign
 from linewatt.campaign.reading import load_campaign
-from linewatt.cli.output import print_json, put, say
+from linewatt.cli.output import print_json, put_lines, say
 from linewatt.engine.readiness import (
     Check,
     Checkup,
@@ -48,7 +48,7 @@ def check_hosts(
     else:
         for line in fixed_lines(applied):
             say(line)
-        put("\n".join(lines(campaign, checks)))
+        put_lines(lines(campaign, checks))
     if not ready(checks) or any(fixed_setting.problem for fixed_setting in applied.changes):
         raise typer.Exit(1)
 

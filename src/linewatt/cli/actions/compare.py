@@ -226,7 +226,7 @@ def _print_comparison(
         print_rich(lambda width: show_comparison(outcome, verdict, width))
     else:
         screen = first_screen_of_comparison(outcome, verdict)
-        print_rich(lambda width: screen_text(screen, width))
+        print_rich(lambda width: screen_text(screen, width), in_lines=True)
 
 
 def _names(side: str) -> list[str]:

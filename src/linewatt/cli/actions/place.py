@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from linewatt.cli.output import print_json, put
+from linewatt.cli.output import print_json, put_lines
 from linewatt.document import read_bytes
 from linewatt.errors import InvalidInput
 from linewatt.hosts.facts import format_cpulist, parse_cpulist
@@ -58,7 +58,7 @@ def print_placement(  # noqa: PLR0913  one parameter an option
     if as_json:
         print_json(document(machine, wish, placement))
     else:
-        put("\n".join(lines(machine, wish, placement)))
+        put_lines(lines(machine, wish, placement))
 
 
 def _cpus(option: str, text: str | None) -> tuple[int, ...] | None:

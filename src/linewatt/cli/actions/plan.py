@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from linewatt.campaign import (
@@ -25,7 +25,7 @@ from linewatt.campaign.planning import (
     seed_of_campaign,
 )
 from linewatt.campaign.reading import load_campaign, sites_of_files
-from linewatt.cli.output import print_json, put
+from linewatt.cli.output import columns_of_output, print_json, put_lines
 from linewatt.engine import KindPlan, plan_kind
 from linewatt.hosts import RR_PRIORITY, HostSpec
 from linewatt.hosts.facts import format_cpulist
@@ -47,7 +47,7 @@ def print_plan(*, file: Path, hosts: Path | None, results: Path, as_json: bool, 
     if as_json:
         print_json(plan_document_of(campaign, plan_as_dict(planned)))
         return
-    put("\n".join(_lines(campaign, planned, trials)))
+    put_lines(_lines(campaign, planned, trials))
 
 
 def _print_kind_plan(campaign: Campaign, planned: KindPlan, as_json: bool) -> None:
@@ -58,12 +58,11 @@ def _print_kind_plan(campaign: Campaign, planned: KindPlan, as_json: bool) -> No
         print_json(plan_document_of(campaign, planned.document()))
         return
     load_plan = planned.load_plan
-    put(f"{campaign.name}: {planned.headline}")
-    put("\n".join(planned.lines()) + "\n")
+    put_lines([f"{campaign.name}: {planned.headline}", *planned.lines(), ""])
     if load_plan is not None:
-        put("\n".join(_table(_case_rows(load_plan))) + "\n")
-    put("\n".join(_host_lines(campaign)))
-    put("\n".join(_change_lines(campaign, planned.changes, load_plan.rounds if load_plan else ())))
+        put_lines([*_table(_case_rows(load_plan), columns_of_output()), ""])
+    put_lines(_host_lines(campaign))
+    put_lines(_change_lines(campaign, planned.changes, load_plan.rounds if load_plan else ()))
 
 
 def _lines(campaign: Campaign, planned: Plan, trials: bool) -> Iterator[str]:
@@ -71,7 +70,7 @@ def _lines(campaign: Campaign, planned: Plan, trials: bool) -> Iterator[str]:
     yield from _feature_load_lines(campaign)
     yield ""
     rows = _trial_rows(planned) if trials else _case_rows(planned)
-    yield from _table(rows)
+    yield from _table(rows, columns_of_output())
     yield ""
     yield from _host_lines(campaign)
     yield from _idle_lines(campaign, planned)
@@ -277,6 +276,9 @@ _DEFAULTS = {
 """columns that say nothing where every row has this value"""
 _TEXT = {"sender CPUs", "receiver CPUs", "ports"}
 """columns that are lists, even where every list is one number"""
+_LEAST_COLUMNS = (("ports",), ("round", "repetition"), ("sender CPUs", "receiver CPUs"), ("rate each",))
+"""columns that a narrow table leaves out together, the first ones first"""
+_GAP = 2
 
 
 def _case_rows(planned: Plan) -> Iterator[dict[str, str]]:
@@ -360,12 +362,47 @@ def _ports(instances: Sequence[PlannedInstance]) -> str:
     return str(first) if first == last else f"{first}-{last}"
 
 
-def _table(plan_rows: Iterable[dict[str, str]]) -> Iterator[str]:
-    """Aligned plain text. rich takes 0.8 s for a thousand rows, and a plan of those has 1 s in all."""
+def _table(plan_rows: Iterable[dict[str, str]], width: int) -> Iterator[str]:
+    """Aligned plain text. rich takes 0.8 s for a thousand rows, and a plan of those has 1 s in all.
+
+    Of a table wider than ``width`` the columns that matter least are left out, and named; what is still too
+    wide is split into several.
+    """
     rows = list(plan_rows)
     constants = {name for name, default in _DEFAULTS.items() if all(row.get(name) == default for row in rows)}
     names = [name for name in rows[0] if name not in constants]
     widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in names}
+    shown, left_out = _columns_for(widths, width)
+    for portion in _portions({name: widths[name] for name in shown}, width):
+        yield from _portion(rows, {name: widths[name] for name in portion})
+    if left_out:
+        yield f"Not at {width} columns: {' · '.join(left_out)}; --json has them"
+
+
+def _columns_for(widths: Mapping[str, int], width: int) -> tuple[list[str], list[str]]:
+    """The columns that are shown, and those left out: as few as make the others fit."""
+    left_out = set[str]()
+    for names in _LEAST_COLUMNS:
+        if sum(widths[name] + _GAP for name in widths if name not in left_out) - _GAP <= width:
+            break
+        left_out.update(names)
+    return [name for name in widths if name not in left_out], [name for name in widths if name in left_out]
+
+
+def _portions(widths: Mapping[str, int], width: int) -> Iterator[list[str]]:
+    """Columns in portions that fit ``width``, each beginning with what a row is: its number."""
+    key, *others = widths
+    portion, used = [key], widths[key]
+    for name in others:
+        if len(portion) > 1 and used + _GAP + widths[name] > width:
+            yield portion
+            portion, used = [key], widths[key]
+        portion.append(name)
+        used += _GAP + widths[name]
+    yield portion
+
+
+def _portion(rows: Sequence[dict[str, str]], widths: Mapping[str, int]) -> Iterator[str]:
     numeric = {name for name in widths if all(row[name].isdecimal() for row in rows)} - _TEXT
     rules = {name: "─" * width for name, width in widths.items()}
     for row in ({name: name for name in widths}, rules, *rows):
@@ -373,4 +410,4 @@ def _table(plan_rows: Iterable[dict[str, str]]) -> Iterator[str]:
             row[name].rjust(width) if name in numeric else row[name].ljust(width)
             for name, width in widths.items()
         )
-        yield "  ".join(cells).rstrip()
+        yield (" " * _GAP).join(cells).rstrip()

@@ -69,7 +69,7 @@ def _show_kept(path: Path, *, as_json: bool) -> bool:
         return True
     screen = first_screen_of_stored(path)
     if screen is not None:
-        print_rich(lambda width: screen_text(screen, width))
+        print_rich(lambda width: screen_text(screen, width), in_lines=True)
     return screen is not None
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from linewatt.cli.output import print_json, put, say
+from linewatt.cli.output import print_json, put_lines, say
 from linewatt.foreign import one_line
 from linewatt.store import find_result
 from linewatt.store import verify_result as verified
@@ -31,8 +31,9 @@ def verify_result(*, result_id: str, results: Path, as_json: bool) -> None:
             }
         )
     else:
-        for problem in verification.problems:
-            put(one_line(f"{problem.kind}  {problem.name}: {problem.why}"))
+        put_lines(
+            one_line(f"{problem.kind}  {problem.name}: {problem.why}") for problem in verification.problems
+        )
         if not verification.has_checksums:
             say(
                 f"{verification.id}: was stored without checksums; all that can be told is whether "

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from linewatt.cli.options import Json
-from linewatt.cli.output import print_json, put
+from linewatt.cli.output import print_json, put_lines
 from linewatt.core.feature import InstalledFeature, installed_features
 
 
@@ -23,7 +23,8 @@ def list_features(as_json: Json = False) -> None:
         feature = item.feature
         adds = ", ".join(command.word for command in feature.commands)
         commands = f" ({adds})" if adds else ""
-        put(f"{feature.name:<{name_width}}  {_package(item):<{package_width}}  {feature.summary}{commands}")
+        line = f"{feature.name:<{name_width}}  {_package(item):<{package_width}}  {feature.summary}{commands}"
+        put_lines([line], hang=name_width + package_width + 4)
 
 
 def _package(item: InstalledFeature) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from linewatt.cli.output import print_json, put
+from linewatt.cli.output import print_json, put_lines
 
 
 def _names(begun: str) -> list[str]:
@@ -38,6 +38,10 @@ def schema_command(
         print_json(schema_of(what))
         return
     width = max(map(len, NAMES))
-    put(f"{'campaign':<{width}}  campaign files, for editors")
-    for name, schema in SCHEMAS.items():
-        put(f"{name:<{width}}  {schema.of.replace('`', '')}")
+    put_lines(
+        [
+            f"{'campaign':<{width}}  campaign files, for editors",
+            *(f"{name:<{width}}  {schema.of.replace('`', '')}" for name, schema in SCHEMAS.items()),
+        ],
+        hang=width + 2,
+    )

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
-from linewatt.cli import print_json, put, say
+from linewatt.cli import print_json, put_lines, say
 from linewatt.document import read_bytes
 from linewatt.errors import InvalidInput
 from linewatt.features.advice.command import MOST_UNITS
@@ -75,7 +75,7 @@ def _print(advice: Advice, *, as_json: bool) -> None:
     if as_json:
         print_json(document(advice))
     else:
-        put("\n".join(lines(advice)))
+        put_lines(lines(advice))
 
 
 def check_positive(values: Mapping[str, float | None]) -> None:

@@ -10,7 +10,7 @@ import typer
 from linewatt.campaign import Campaign
 from linewatt.campaign.planning import plan_campaign, refuse_listed
 from linewatt.campaign.reading import load_campaign
-from linewatt.cli import can_be_stored, execute, print_json, put, say
+from linewatt.cli import can_be_stored, execute, print_json, put_lines, say
 from linewatt.errors import InvalidInput, StoreError
 from linewatt.features.calibration.comparison_notes import lines
 from linewatt.features.calibration.documents import Calibration
@@ -48,7 +48,7 @@ def calibrate_meters(  # noqa: PLR0913  one parameter an option
     if as_json:
         print_json({"id": result.id, **calibration.model_dump()})
     else:
-        put("\n".join([f"{result.id} · {calibration.host}", *lines(calibration)]))
+        put_lines([f"{result.id} · {calibration.host}", *lines(calibration)])
     if calibration.gain is None:
         raise typer.Exit(NOT_ENOUGH)
 

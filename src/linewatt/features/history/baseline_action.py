@@ -10,7 +10,7 @@ from pathlib import Path
 
 import typer
 
-from linewatt.cli import print_json, put, results_there, say
+from linewatt.cli import print_json, put, put_lines, results_there, say
 from linewatt.errors import StoreError
 from linewatt.features.history import baselines
 from linewatt.foreign import one_line
@@ -48,13 +48,16 @@ def print_baselines(*, results: Path, as_json: bool) -> None:
             }
         )
     else:
-        for baseline in listed:
-            gone = "" if baseline.is_there else "  is not there any more: deleted or moved"
-            put(one_line(f"{baseline.name}  {baseline.id}  set {format_time_utc(baseline.set_s)}{gone}"))
+        put_lines(map(_baseline_line, listed))
         if not listed:
             say(f"no baseline below {results}; 'linewatt baseline set NAME ID' names one")
     if not all(baseline.is_there for baseline in listed):
         raise typer.Exit(1)
+
+
+def _baseline_line(baseline: baselines.Baseline) -> str:
+    gone = "" if baseline.is_there else "  is not there any more: deleted or moved"
+    return one_line(f"{baseline.name}  {baseline.id}  set {format_time_utc(baseline.set_s)}{gone}")
 
 
 def delete_baseline(*, name: str, results: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from linewatt.cli import File, Hosts, Json, print_json, put
+from linewatt.cli import File, Hosts, Json, print_json, put_lines
 
 REFUSED = 3
 """exit code if a change was refused, or did not work as requested"""
@@ -38,6 +38,6 @@ def rehearse(
     if as_json:
         print_json(rehearsal)
     else:
-        put("\n".join(lines(rehearsal)))
+        put_lines(lines(rehearsal))
     if not rehearsal["as_asked"]:
         raise typer.Exit(REFUSED)

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from linewatt import report, units
-from linewatt.cli import folded_warnings, print_csv, print_json, print_rich, put, read_bytes, say
+from linewatt.cli import folded_warnings, print_csv, print_json, print_rich, put, put_lines, read_bytes, say
 from linewatt.delimited import Table, TableWarning, parse_number, read_table
 from linewatt.errors import InvalidInput
 from linewatt.features.tables.derive import DerivedTable, derive
@@ -73,7 +73,7 @@ def _show_quantities(summary: Published) -> None:
     for title, value in quantity_facts(summary):
         put(f"{title:<20}{value}")
     for flag in summary.flags:
-        put(f"\n{flag.code} ({flag.where}): {flag.evidence}\n  {flag.advice}")
+        put_lines(["", f"{flag.code} ({flag.where}): {flag.evidence}", f"  {flag.advice}"])
 
 
 def json_rows(derived: DerivedTable) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from linewatt.campaign.reading import load_campaign
-from linewatt.cli import print_json, put, say
+from linewatt.cli import print_json, put_lines, say
 from linewatt.errors import InvalidInput
 from linewatt.features.users import prepare as engine
 from linewatt.features.users.model import users_in
@@ -48,8 +48,7 @@ def prepare_clients(
     if as_json:
         print_json(document(campaign.name, done))
     else:
-        for line in lines(done):
-            put(line)
+        put_lines(lines(done))
     for line in problems(done):
         say(line)
     if any(prepared.outcome == "failed" for prepared in done):

@@ -32,6 +32,10 @@ _MOST_HOSTS, _MOST_OF_NAMES = 4, 60
 """hosts that are named, in how many columns"""
 _LEAST_PROSE = 20
 """columns of prose behind a name; of fewer it begins below"""
+_COMMAND = "linewatt "
+"""begins a command to copy: of one too long the terminal makes lines, and what is copied is one line"""
+_FAR_LEFT = "    "
+"""before a word that is longer than the columns of prose"""
 _FEW, _FORMS = 3, 2
 """entries of each block that come before all else; forms of an entry that are its fewest words"""
 
@@ -177,7 +181,7 @@ def fitted(screen: Screen, width: int) -> list[tuple[str, str]]:
         return [line for block in blocks for line in block.lines(screen.full, width)]
 
     def fits() -> bool:
-        return len(head) + len(body()) + len(tail) <= MOST_LINES
+        return sum(-(-cell_len(line) // width) or 1 for line, _ in (*head, *body(), *tail)) <= MOST_LINES
 
     spare = [
         fitting
@@ -346,6 +350,10 @@ def _line(
         if not fresh and cell_len(current + between + cell.rstrip()) > width:
             yield current.rstrip()
             current, fresh = hang, True
+        if cell_len(current + figure) > width and figure.startswith(_COMMAND):
+            yield current + figure
+            current, fresh = hang, True
+            continue
         if cell_len(current + figure) > width:
             *full_lines, figure = _wrapped(figure, current, hang, width)
             yield from full_lines
@@ -353,7 +361,8 @@ def _line(
             continue
         current += cell if fresh else between + cell
         fresh = False
-    yield from _with_prose(current, hang, line.prose, width, fresh=fresh)
+    if line.prose or current.strip():
+        yield from _with_prose(current, hang, line.prose, width, fresh=fresh)
 
 
 def _with_prose(current: str, hang: str, prose: str, width: int, *, fresh: bool) -> Iterator[str]:
@@ -372,22 +381,35 @@ def _with_prose(current: str, hang: str, prose: str, width: int, *, fresh: bool)
 
 
 def _wrapped(words: str, start: str, hang: str, width: int) -> list[str]:
-    """Words in lines of ``width``, broken between words, never inside a figure, at arrows if need be."""
+    """Words in lines of ``width``, broken between words, never inside a figure, at arrows if need be.
+
+    A word that has no room behind ``hang`` begins further left: a terminal would break it anywhere.
+    """
     room = max(width, len(hang) + _LEAST_PROSE)
 
-    def wrapped(text: str) -> list[str]:
+    def wrapped(text: str, indent: str) -> list[str]:
         return textwrap.wrap(
             text,
             room,
-            initial_indent=start,
-            subsequent_indent=hang,
+            initial_indent=indent,
+            subsequent_indent=hang if indent == start else indent,
             break_long_words=False,
             break_on_hyphens=False,
         )
 
-    wrapped_lines = wrapped(unbroken(words))
-    if max(map(cell_len, wrapped_lines), default=0) > room:
-        wrapped_lines = wrapped(unbroken(words).replace(f"{NO_BREAK}→{NO_BREAK}", " → "))
+    def fits(lines: Sequence[str]) -> bool:
+        return max(map(cell_len, lines), default=0) <= room
+
+    held = unbroken(words)
+    wrapped_lines = wrapped(held, start)
+    for text in (held.replace(f"{NO_BREAK}→{NO_BREAK}", " → "), words):
+        if not fits(wrapped_lines):
+            wrapped_lines = wrapped(text, start)
+    if not fits(wrapped_lines):
+        before = [start.rstrip()] if start.strip() else []
+        wrapped_lines = [*before, *wrapped(held, _FAR_LEFT)]
+        if not fits(wrapped_lines):
+            wrapped_lines = [*before, *wrapped(words, _FAR_LEFT)]
     return [wrapped_line.replace(NO_BREAK, " ") for wrapped_line in wrapped_lines]
 
 

@@ -16,6 +16,7 @@ from linewatt.features.lab.commands.kernels import kernels
 
 if TYPE_CHECKING:
     from linewatt.features.lab.api import Guest, HostLayout, Lab, LabStatus
+    from linewatt.report import Table
 
 SCHEMA_VERSION = 1
 
@@ -303,32 +304,40 @@ def _document_of_status(lab: LabStatus) -> dict[str, Any]:
 
 
 def _print_table(labs: list[LabStatus]) -> None:
-    from linewatt.hosts.facts import format_cpulist
+    from linewatt.cli import print_rich
+    from linewatt.report.printing import render_table
 
-    columns = ("lab", "state", "host", "sshd", "bmc", "address", "data ipv4", "data ipv6", "cpus", "guest")
-    rows: list[tuple[str, ...]] = [columns]
+    table = _table_of_labs(labs)
+    print_rich(lambda width: render_table(table, width))
+
+
+def _table_of_labs(labs: list[LabStatus]) -> Table:
+    """A row a host; of a narrow terminal addresses give way first."""
+    from linewatt.hosts.facts import format_cpulist
+    from linewatt.report import Head, Row, RowGroup, Table, text_cells
+
+    ranks = {"sshd": 0, "bmc": 0, "cpus": 1, "guest": 2, "address": 3, "data ipv4": 4, "data ipv6": 5}
+    names = ("sshd", "bmc", "address", "data ipv4", "data ipv6", "cpus", "guest")
+    rows: list[Row] = []
     for lab in labs:
         if not lab.hosts:
-            rows.append((lab.name, lab.state, *["-"] * 8))
+            rows.append(Row(text_cells(lab.name, lab.state, "-"), text_cells(*["-"] * len(names))))
         for host in lab.hosts:
             part = host.layout
-            answer = "answers" if host.answers else "silent" if host.runs else "down"
-            rows.append(
-                (
-                    lab.name,
-                    lab.state,
-                    part.name,
-                    answer,
-                    host.bmc or "-",
-                    part.address,
-                    " ".join(port.ipv4 for port in part.ports),
-                    " ".join(port.ipv6 for port in part.ports),
-                    format_cpulist(part.cpus),
-                    "-" if part.guest is None else part.guest.description,
-                )
+            cells = (
+                "answers" if host.answers else "silent" if host.runs else "down",
+                host.bmc or "-",
+                part.address,
+                " ".join(port.ipv4 for port in part.ports),
+                " ".join(port.ipv6 for port in part.ports),
+                format_cpulist(part.cpus),
+                "-" if part.guest is None else part.guest.description,
             )
-    if not any(host.layout.guest for lab in labs for host in lab.hosts):
-        rows = [row[:-1] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        put("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+            rows.append(Row(text_cells(lab.name, lab.state, part.name), text_cells(*cells)))
+    has_guest = any(host.layout.guest for lab in labs for host in lab.hosts)
+    heads = tuple(
+        Head(name, kind="text", rank=ranks[name], page_only=name == "guest" and not has_guest)
+        for name in names
+    )
+    keys = tuple(Head(name, kind="text") for name in ("lab", "state", "host"))
+    return Table("", keys, heads, (RowGroup("", tuple(rows)),))
