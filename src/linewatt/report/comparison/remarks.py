@@ -87,10 +87,14 @@ def lab_words_of(hosts: Mapping[str, Host]) -> list[str]:
     return sentences
 
 
-def heading(comparison: Comparison) -> list[str]:
-    """What is compared with what, and what a reader must know first."""
+def heading(comparison: Comparison, *, in_short: bool = False) -> list[str]:
+    """What is compared with what, and what a reader must know first; ``in_short``: many runs at once."""
     sides = [comparison.base] if comparison.levels else [comparison.base, comparison.other]
-    sentences = [f"{side.name}: {_run_text(run)}" for side in sides for run in side.runs]
+    sentences = [
+        f"{side.name}: {text}"
+        for side in sides
+        for text in (_runs_in_short(side) if in_short else map(_run_text, side.runs))
+    ]
     sentences += [
         f"{side.name}: rates of searches, in no comparison: {first_of(side.searched, _APART, between='; ')}"
         for side in sides
@@ -116,6 +120,15 @@ def heading(comparison: Comparison) -> list[str]:
             "every ratio includes what drifted between them, which no p-value accounts for"
         )
     return sentences
+
+
+def _runs_in_short(side: Side) -> list[str]:
+    """A text for each run of a few; one for many, with all that is said of any."""
+    if len(side.runs) <= _FEW_RUNS:
+        return list(map(_run_text, side.runs))
+    headlines = dict.fromkeys(run.single_run.headline for run in side.runs if run.single_run is not None)
+    names = f"{plural(len(side.runs), 'result')}, {side.runs[0].id} to {side.runs[-1].id}"
+    return ["; ".join([names, *headlines])]
 
 
 def _run_text(side: Side) -> str:
@@ -146,6 +159,8 @@ def lists(comparison: Comparison) -> list[tuple[str, list[str]]]:
 _SHOWN = 40
 _APART = 2
 """hosts that are named with what differs on them; of more alike their number"""
+_FEW_RUNS = 2
+"""runs of a side that are named each where it is said in short"""
 
 
 def _most(lines: list[str]) -> list[str]:
