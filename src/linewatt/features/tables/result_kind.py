@@ -15,6 +15,7 @@ from linewatt.analysis.metrics import Response
 from linewatt.declare import TEXT, Schema, keys_of, listing, one_of, record
 from linewatt.errors import InvalidInput
 from linewatt.features.tables import comparison_report
+from linewatt.features.tables.first_screen import first_screen_of_view
 from linewatt.features.tables.view import view, view_schemas
 from linewatt.foreign import one_line
 from linewatt.json_document import document_of, of_class
@@ -82,7 +83,7 @@ class PublishedKind:
         return [*dict.fromkeys(name for row in rows for name in row)], rows
 
     def first_screen(self, result: Result) -> Screen | None:
-        return None
+        return first_screen_of_view(view(result))
 
     def terminal(self, result: Result, width: int | None) -> RenderableType:
         table_view, manifest = view(result), result.manifest

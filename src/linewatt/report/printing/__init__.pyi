@@ -35,6 +35,7 @@ from .screen import Screen as Screen
 from .screen import hosts_words as hosts_words
 from .screen import screen_text as screen_text
 from .screen import sparkline as sparkline
+from .text_table import cell_text as cell_text
 from .text_table import render_table as render_table
 from .text_table import split_columns as split_columns
 from .text_table import text_columns as text_columns

@@ -24,6 +24,7 @@ from linewatt.features.tables.quantities_diagram import published_diagram
 from linewatt.features.tables.view import View, view
 from linewatt.missing import Missing
 from linewatt.report.charts.figure import render_svg
+from linewatt.report.printing.screen import MOST_LINES
 from linewatt.store.read import load_result
 
 SHIPPED = Path(__file__).resolve().parents[4] / "docs" / "published"
@@ -133,17 +134,21 @@ def test_columns_of_no_kind_list_each_kind_once_in_one_line(run: Run) -> None:
 
 @pytest.mark.parametrize(("table", "kind"), WITHOUT_TRIALS.items())
 def test_a_table_without_runs_is_published_in_every_view_and_has_no_trial(
-    run: Run, table: str, kind: str
+    run: Run, table: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = json.loads(run("import", str(SHIPPED / f"{table}.csv"), "--json")[1])
     assert (made["kind"], made["trials"]) == (kind, 0)
     result = load_result(Path(made["path"]))
     assert (result.imported_kind, result.trials, result.complete) == (kind, (), True)
     says = f"mported from {table}.csv"
-    assert run("show")[1] == run("show", "--full")[1]
-    for words in (run("show")[1], run("list")[1]):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert len(run("show")[1].splitlines()) <= MOST_LINES
+    monkeypatch.setenv("COLUMNS", "140")
+    for words in (run("show")[1], run("show", "--full")[1], run("list")[1]):
         assert says in words
-        assert view(result).answer in words.replace("\n", " ")
+        assert view(result).answer in " ".join(words.split())
+    titles = [table.title for table in view(result).tables]
+    assert all(title in run("show", "--full")[1] for title in titles)
     assert json.loads(run("show", "--json")[1])["imported_kind"] == kind
     assert len(list(csv.DictReader(io.StringIO(run("show", "--csv")[1])))) >= 5
     run("report", "-o", "r.html")
@@ -448,15 +453,17 @@ def test_a_diagram_of_a_soak_has_no_port_split_or_peak_that_its_table_lacks() ->
 def test_the_answer_of_a_published_soak_is_what_its_table_knows(run: Run, rows: str, answer: str) -> None:
     Path("t.csv").write_text(f"quantity,value,unit\n{rows}")
     run("import", "t.csv")
-    assert answer in run("show")[1].splitlines()
-    assert "Mean packet: the table does not say enough" in " ".join(run("show")[1].split())
+    assert f"  {answer}" in run("show")[1].splitlines()
+    assert "Mean packet: the table does not say enough" in " ".join(run("show", "--full")[1].split())
 
 
 def test_the_sum_of_parts_says_that_it_is_of_all_rows(run: Run) -> None:
     Path("t.csv").write_text("component,power_w,provenance\nCPU,136,measured\nWhole server,249,measured\n")
     run("import", "t.csv")
     assert "no reading of the whole machine" not in run("show")[1]
-    assert "Sum of all rows: each is taken for a part of its own" in " ".join(run("show")[1].split())
+    assert "Sum of all rows: each is taken for a part of its own" in " ".join(
+        run("show", "--full")[1].split()
+    )
 
 
 def test_a_series_whose_throughput_is_0_is_refused_for_that() -> None:
