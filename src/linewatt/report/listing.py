@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.cells import cell_len, set_cell_size
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -21,7 +23,7 @@ from linewatt.records import Count
 from linewatt.report.glance import Glance, of_trials
 from linewatt.report.kinds import result_kind
 from linewatt.report.printing.export import Versioned
-from linewatt.report.printing.text_table import DOUBTFUL, render_table
+from linewatt.report.printing.text_table import DOUBTFUL, render_table, text_columns
 from linewatt.report.provenance import provenance_legend, provenance_mark
 from linewatt.report.series import test_title
 from linewatt.report.table import (
@@ -220,19 +222,29 @@ def _best_document(best: Best) -> BestDocument:
     )
 
 
-def table_of(results: Sequence[Listed | Damaged]) -> Table:
+@dataclass(frozen=True, slots=True)
+class Narrow:
+    """How a narrow terminal has ids, times and names: ids as they begin, where no other begins so."""
+
+    ids: Mapping[str, str]
+    year: str
+    """of the newest result: times of others are dates"""
+    name_width: int
+
+
+def table_of(results: Sequence[Listed | Damaged], narrow: Narrow | None = None) -> Table:
     """A row a result, and below why anything in it is missing."""
 
     heads = (
         Head("Best"),
-        Head("Test", kind="text", rank=3),
-        Head("Mbps/W", rank=1),
-        Head("Findings", rank=1),
-        Head("Done", rank=2),
-        Head("When", kind="text", rank=4),
-        Head("Name", kind="text", rank=5),
+        Head("Test", kind="text", rank=6),
+        Head("Mbps/W", rank=3),
+        Head("Findings", rank=4),
+        Head("Done", rank=5),
+        Head("When" if narrow is None else "When UTC", kind="text", rank=1),
+        Head("Name", kind="text", rank=2),
     )
-    rows = tuple(map(_row, results))
+    rows = tuple(_row(result, narrow) for result in results)
     best = [result.best for result in results if isinstance(result, Listed) and result.best is not None]
     doubtful = any(best_case.doubtful_throughput or best_case.doubtful_watts for best_case in best)
     notes = (
@@ -249,7 +261,53 @@ def show(results: Sequence[Listed | Damaged], *, width: int | None = None) -> Re
     """The table of ``linewatt list``, and why a result is damaged."""
 
     why = [Text(one_line(f"{id_of(result)}: {words}")) for result in results for words in remarks(result)]
-    return Group(render_table(table_of(results), width), *why)
+    return Group(render_table(_table_for(results, width), width), *why)
+
+
+_LEAST_NAME = 8
+"""columns of a name, before ids give way"""
+_STAMP = len("20260203-140509")
+_GAP = 2
+
+
+def _table_for(results: Sequence[Listed | Damaged], width: int | None) -> Table:
+    """The table as it fits: else short times, then ids as they begin, and names in the room there is."""
+    table = table_of(results)
+    if width is None or _columns_needed(table) <= width:
+        return table
+    ids = [id_of(result) for result in results]
+    times_s = (result.heading["created_s"] for result in results if isinstance(result, Listed))
+    newest_s = max((time_s for time_s in times_s if time_s is not None), default=None)
+    whole, stamps = dict(zip(ids, ids, strict=True)), _short_ids(ids)
+    for shown_ids in (whole, stamps):
+        narrow = Narrow(shown_ids, format_time_utc(newest_s)[:4], 0)
+        without_name = _columns_needed(table_of(results, narrow), but=("Name", "Test", "Done"))
+        room = width - without_name - _GAP
+        if room >= _LEAST_NAME:
+            break
+    return table_of(results, replace(narrow, name_width=max(room, _LEAST_NAME)))
+
+
+def _columns_needed(table: Table, but: Sequence[str] = ()) -> int:
+    """Characters of a line of a table without some of its columns."""
+    widths = [column.width for column in text_columns(table) if column.name not in but]
+    return sum(widths) + _GAP * (len(widths) - 1)
+
+
+def _short_ids(ids: Sequence[str]) -> Mapping[str, str]:
+    """The date and time that an id begins with, and more where another begins so; commands take it."""
+    ordered = sorted(ids)
+    shared = [0, *(_shared_length(*pair) for pair in pairwise(ordered)), 0]
+    return {
+        result_id: result_id[: max(_STAMP, before + 1, after + 1)]
+        for result_id, (before, after) in zip(ordered, pairwise(shared), strict=True)
+    }
+
+
+def _shared_length(first: str, second: str) -> int:
+    """Characters that both begin with."""
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(first), len(second)))
 
 
 _NO_THROUGHPUT = "no throughput is on record"
@@ -279,19 +337,39 @@ def id_of(result: Listed | Damaged) -> str:
     return result.id if isinstance(result, Damaged) else str(result.heading["id"])
 
 
-def _row(result: Listed | Damaged) -> Row:
+def _row(result: Listed | Damaged, narrow: Narrow | None) -> Row:
 
+    result_id = id_of(result) if narrow is None else narrow.ids[id_of(result)]
     if isinstance(result, Damaged):
         state = "damaged" if result.proven else "not shown"
-        return Row(text_cells(result.id), text_cells(MISSING, "", MISSING, MISSING, state, MISSING, ""))
+        best = MISSING if narrow is None else state
+        return Row(text_cells(result_id), text_cells(best, "", MISSING, MISSING, state, MISSING, ""))
+    created_s, name = result.heading["created_s"], _name(result.heading)
+    if narrow is None:
+        when = format_time_utc(created_s)
+    else:
+        when, name = _short_time(created_s, narrow.year), _short_name(result.heading, narrow.name_width)
     cells = (
         *_answer(result.best),
         Cell(MISSING if result.shown is None else str(result.shown)),
-        *text_cells(
-            _done(result.heading), format_time_utc(result.heading["created_s"]), _name(result.heading)
-        ),
+        *text_cells(_done(result.heading), when, name),
     )
-    return Row(text_cells(id_of(result)), cells)
+    return Row(text_cells(result_id), cells)
+
+
+def _short_time(time_s: float | None, year: str) -> str:
+    """``11-30 05:49``; of another year its date: ``2025-11-30``."""
+    date_and_time = format_time_utc(time_s)
+    date, _, clock = date_and_time.removesuffix(" UTC").partition(" ")
+    return f"{date[5:]} {clock}" if clock and date.startswith(year) else date
+
+
+def _short_name(about: Mapping[str, Any], width: int) -> str:
+    """What is imported is said without its file, as long as there is room for it."""
+    name = _name(about)
+    if cell_len(name) > width and about["imported_from"]:
+        name = f"{about['name'] or MISSING} (imported)"
+    return name if cell_len(name) <= width else f"{set_cell_size(name, max(0, width - 1)).rstrip()}…"
 
 
 def _answer(best: Best | None) -> tuple[Cell, ...]:

@@ -56,17 +56,47 @@ def several() -> list[Listed | Damaged]:
 
 def test_each_result_has_one_line_of_at_most_80_columns_with_its_answer() -> None:
     head, rule, *rows = printed(several(), 80)
-    assert head.split()[:4] == ["Id", "Best", "Test", "Mbps/W"]
+    assert head.split() == ["Id", "Best", "Mbps/W", "Findings", "When", "UTC", "Name"]
     assert set(rule) == {"─"}
     assert max(map(len, (head, *rows[:5]))) <= 80
     demo, lab, watts, none, broken = rows[:5]
-    assert demo.split()[:5] == ["20260101-000000-demo", "80.0", "Gbps", "TCP", "–"]
-    assert lab.split()[:6] == ["20260102-000000-lab-watts", "110", "Gbps", "TCP", "443.41", "sim"]
-    assert watts.split()[:5] == ["20260103-000000-watts", "110", "Gbps", "TCP", "443.41"]
+    assert demo.split() == ["20260101-000000", "80.0", "Gbps", "–", "2", "01-01", "00:00", "demo"]
+    assert lab.split()[:5] == ["20260102-000000", "110", "Gbps", "443.41", "sim"]
+    assert lab.endswith("lab-watts")
+    assert watts.split()[:4] == ["20260103-000000", "110", "Gbps", "443.41"]
     assert "sim" not in watts
     assert none.split()[1:3] == ["–", "–"]
-    assert none.endswith("0/4, 1 failed")
-    assert broken.endswith("damaged")
+    assert broken.split()[:2] == ["20260105-000000", "damaged"]
+
+
+def test_a_wide_terminal_has_whole_ids_and_how_much_is_done() -> None:
+    head, _, demo, lab, _, none, broken = printed(several(), 130)[:7]
+    assert head.split() == ["Id", "Best", "Test", "Mbps/W", "Findings", "Done", "When", "Name"]
+    assert demo.split()[:5] == ["20260101-000000-demo", "80.0", "Gbps", "TCP", "–"]
+    assert lab.split()[:6] == ["20260102-000000-lab-watts", "110", "Gbps", "TCP", "443.41", "sim"]
+    assert "0/4, 1 failed" in none
+    assert "damaged" in broken
+
+
+def listed_as(result_id: str, created_s: float, name: str) -> Listed:
+    return listing.listed(result(demo_trials(), id=result_id, name=name, created_s=created_s))
+
+
+def test_a_short_id_is_longer_where_another_begins_so_and_names_the_result() -> None:
+    ids = ("20260101-000000-lab-a", "20260101-000000-lab-b", "20260102-000000-lab")
+    rows = printed([listed_as(result_id, 1.77e9, "a name of some length") for result_id in ids], 70)[2:5]
+    shown = [row.split()[0] for row in rows]
+    assert shown == ["20260101-000000-lab-a", "20260101-000000-lab-b", "20260102-000000"]
+
+
+def test_a_time_of_another_year_is_its_date_and_a_long_name_is_shortened() -> None:
+    day_s = 86_400.0
+    newest, older = 1_780_000_000.0, 1_780_000_000.0 - 365 * day_s
+    rows = printed(
+        [listed_as("20250101-000000-a", older, "a" * 50), listed_as("20260101-000000-b", newest, "short")], 80
+    )[2:4]
+    assert re.search(r" 2025-05-28 +a+…$", rows[0])
+    assert re.search(r" 05-28 20:26  short$", rows[1])
 
 
 def test_what_is_missing_has_its_reason_below() -> None:
@@ -86,7 +116,7 @@ def test_a_narrow_terminal_leaves_out_columns_by_rank_and_names_them(width: int)
     table = lines[: 2 + len(several())]
     assert max(map(len, lines)) <= width
     left_out = " ".join(lines).partition(f"Not at {width} columns: ")[2]
-    ranked = ["Best", "Mbps/W", "Findings", "Done", "Test", "When", "Name"]
+    ranked = ["Best", "When", "Name", "Mbps/W", "Findings", "Done", "Test"]
     shown = [name for name in ranked if name in table[0].split()]
     assert shown == ranked[: len(shown)], "those that matter most stay"
     assert "Best" in shown
@@ -111,8 +141,8 @@ def test_a_soak_has_its_mean_rate_and_what_its_server_moved_for_each_watt(run: R
     assert one.best is not None
     assert one.best.provenance == "simulated"
     row = printed([one], 80)[2]
-    assert row.split()[0] == path.name
-    assert row.split()[3] == "soak"
+    assert path.name.startswith(row.split()[0])
+    assert printed([one], 120)[2].split()[3] == "soak"
     from linewatt.features.soak.digest import digest
 
     soak = digest(read.load_result(path))
