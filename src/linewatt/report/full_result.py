@@ -36,13 +36,10 @@ def _first_screen(result: Result) -> Screen | None:
     if kind := result_kind(result.manifest):
         screen = kind.first_screen(result)
     else:
-        from linewatt.report.trials.answer.first_screen import first_screen_of_trials
-        from linewatt.report.trials.answer.throughput_strip import with_throughput_strip
+        from linewatt.report.trials.answer.throughput_strip import first_screen_with_strip
         from linewatt.report.trials.digest import digest_of
 
-        view = digest_of(result)
-        screen = first_screen_of_trials(view)
-        screen = screen and with_throughput_strip(screen, view)
+        screen = first_screen_with_strip(digest_of(result))
     return screen and replace(screen, tables=(), lists=())
 
 

@@ -278,8 +278,8 @@ def _table_for(results: Sequence[Listed | Damaged], width: int | None) -> Table:
     ids = [id_of(result) for result in results]
     times_s = (result.heading["created_s"] for result in results if isinstance(result, Listed))
     newest_s = max((time_s for time_s in times_s if time_s is not None), default=None)
-    whole, stamps = dict(zip(ids, ids, strict=True)), _short_ids(ids)
-    for shown_ids in (whole, stamps):
+    full_ids, short_ids = dict(zip(ids, ids, strict=True)), _short_ids(ids)
+    for shown_ids in (full_ids, short_ids):
         narrow = Narrow(shown_ids, format_time_utc(newest_s)[:4], 0)
         without_name = _columns_needed(table_of(results, narrow), but=("Name", "Test", "Done"))
         room = width - without_name - _GAP

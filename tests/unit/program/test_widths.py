@@ -32,7 +32,7 @@ from tests.kinds_of_results import (
 from linewatt.cli.entry_point import main
 from linewatt.cli.output import wrapped
 from linewatt.features.lab.api import LabStatus
-from linewatt.features.lab.commands.lab import _table_of_labs
+from linewatt.features.lab.commands.status_table import table_of_labs
 from linewatt.report.printing.screen import MOST_LINES
 
 WIDTHS = (80, 100, 120)
@@ -261,6 +261,6 @@ def test_a_plan_names_the_columns_that_a_narrow_terminal_lacks(terminal: Callabl
 
 
 def test_addresses_of_a_lab_give_way_first() -> None:
-    heads = _table_of_labs([LabStatus("lab", "half-built", None, None, None, None, ())]).heads
+    heads = table_of_labs([LabStatus("lab", "half-built", None, None, None, None, ())]).heads
     ranks = {head.title: head.rank for head in heads}
     assert ranks["data ipv6"] > ranks["data ipv4"] > ranks["address"] > ranks["sshd"] == 0

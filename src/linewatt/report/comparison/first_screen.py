@@ -27,8 +27,8 @@ def first_screen_of_comparison(comparison: Comparison, verdict: Finding) -> Scre
     first = (outcome or (tallies[0] if tallies else "Nothing was compared")).rstrip(".")
     run = comparison.base.single_run
     doubt = "" if run is None or _has_verdicts(comparison) else one_run(run.kind.name)
-    told = heading(comparison, in_short=True)
-    *sides, turn = told if not comparison.levels else [*told, ""]
+    title = heading(comparison, in_short=True)
+    *sides, turn = title if not comparison.levels else [*title, ""]
     entries = tuple((Line("", prose=words),) for words in tallies)
     colour = COLOUR_BY_EXIT_CODE[verdict.exit_code] if verdict.words else ""
     blocks = (

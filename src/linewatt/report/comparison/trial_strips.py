@@ -105,8 +105,8 @@ def _omitted_words(rows: Sequence[Row], sides: Sequence[DrawnSide]) -> str:
 
 
 def _cut_words(rows: Sequence[Row]) -> str:
-    left, right = _domain(rows)
-    is_cut = any(row["low"] < left or row["high"] > right for row in rows if "low" in row)
+    start, end = _domain(rows)
+    is_cut = any(row["low"] < start or row["high"] > end for row in rows if "low" in row)
     return " A band that reaches an edge of the chart goes on beyond it." if is_cut else ""
 
 
@@ -117,9 +117,9 @@ def _domain(rows: Sequence[Row]) -> list[float]:
     reach = max(high - low, _NARROWEST_RATIO * high) or 1.0
     low_ci = min([low, *(row["low"] for row in rows if "low" in row)])
     high_ci = max([high, *(row["high"] for row in rows if "high" in row)])
-    left, right = max(low_ci, low - reach), min(high_ci, high + reach)
-    margin = _MARGIN_RATIO * max(right - left, reach)
-    return [max(0.0, left - margin), right + margin]
+    start, end = max(low_ci, low - reach), min(high_ci, high + reach)
+    margin = _MARGIN_RATIO * max(end - start, reach)
+    return [max(0.0, start - margin), end + margin]
 
 
 def _spec(rows: Sequence[Row], labels: Sequence[str], unit: Unit) -> Spec:

@@ -13,6 +13,7 @@ from linewatt.errors import StoreError
 from linewatt.report.charts.time_series import sum_if_complete
 from linewatt.report.printing.screen import Line, Screen, sparkline
 from linewatt.report.trials.answer.answer import RESULT, fastest_best
+from linewatt.report.trials.answer.first_screen import first_screen_of_trials
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.readings import median_trial, read_throughput
 from linewatt.units import format_rate, format_seconds
@@ -22,6 +23,12 @@ _FEWEST_MARKS = 3
 """of fewer a line of marks shows no course"""
 _GAP = "·"
 """where a reading is missing: a blank would let the line break there"""
+
+
+def first_screen_with_strip(view: Digest) -> Screen | None:
+    """The first screen of a result for a terminal; None where there is nothing to say."""
+    screen = first_screen_of_trials(view)
+    return screen and with_throughput_strip(screen, view)
 
 
 def with_throughput_strip(screen: Screen, view: Digest) -> Screen:

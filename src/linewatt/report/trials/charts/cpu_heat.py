@@ -82,11 +82,11 @@ def _figure(view: Digest, best: Best, runs: Runs) -> Figure | None:
     if trial is None or trial.window is None:
         return None
     courses = read_busy_cpus(trial_dir(view.result.path, trial.number) / "samples.parquet")
-    known = {name: host.cpus for name, host in view.hosts.items()}
+    cpus_of_host = {name: host.cpus for name, host in view.hosts.items()}
     hosts = [
         end
         for role in ENDS
-        if (end := host_cpus(trial, role, courses, known.get(trial.case.host(role)))).rows
+        if (end := host_cpus(trial, role, courses, cpus_of_host.get(trial.case.host(role)))).rows
     ]
     if not hosts:
         return None
@@ -101,10 +101,12 @@ def _figure(view: Digest, best: Best, runs: Runs) -> Figure | None:
     )
 
 
-def host_cpus(trial: Trial, role: Role, courses: Sequence[Course], own: Sequence[int] | None) -> HostCpus:
+def host_cpus(
+    trial: Trial, role: Role, courses: Sequence[Course], host_part: Sequence[int] | None
+) -> HostCpus:
     """App and IRQ CPUs of an end, then others that are busy, the busiest first; in the order of numbers.
 
-    ``own`` are the CPUs of a host that shares its machine; None: all that were read.
+    ``host_part`` are the CPUs of a host that shares its machine; None: all that were read.
     """
     host = trial.case.host(role)
     cpus = [
@@ -112,7 +114,7 @@ def host_cpus(trial: Trial, role: Role, courses: Sequence[Course], own: Sequence
         for course in courses
         if course.host == host and trial.window is not None
         for number in [int(course.name.removeprefix("cpu:"))]
-        if own is None or number in own
+        if host_part is None or number in host_part
     ]
     busy = [cpu for cpu in cpus if cpu.roles or cpu.mean > LEAST_BUSY_RATIO]
     ordered = sorted(busy, key=lambda cpu: (not cpu.roles, -cpu.mean, cpu.number))
