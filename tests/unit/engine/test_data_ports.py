@@ -16,6 +16,7 @@ from typing import Any, cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.mistakes import assert_one_line_each
 from tests.report_factories import end, result, shares
 from tests.stream_helpers import needs_bash, records
 from tests.topology_factories import NIC, machine
@@ -225,7 +226,7 @@ def test_ports_that_cannot_be_used_are_one_line(tmp_path: Path, keys: dict[str, 
         keys = {**keys, "instances": 1}
     with pytest.raises(InvalidInput, match=said) as caught:
         loaded(tmp_path, **keys)
-    assert "\n" not in str(caught.value)
+    assert_one_line_each(str(caught.value))
 
 
 def test_trials_of_users_have_one_data_port_of_each_host(tmp_path: Path) -> None:

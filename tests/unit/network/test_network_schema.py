@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.mistakes import assert_one_line_each
 
 from linewatt.campaign.reading.hosts import Locator
 from linewatt.campaign.reading.networks import parse_networks, read_host_network, read_network
@@ -64,7 +65,7 @@ def refused(text: str, tmp_path: Path) -> str:
     with pytest.raises(InvalidInput) as caught:
         read(text, tmp_path)
     shown = str(caught.value)
-    assert "\n" not in shown
+    assert_one_line_each(shown)
     return shown.removeprefix(f"{tmp_path / 'dut.yaml'}:")
 
 
@@ -335,4 +336,4 @@ def test_whatever_a_document_holds_is_read_or_refused_in_one_line(value: object)
         parse_networks({"a": value}, (), locate)
     except LinewattError as error:
         said = str(error)
-    assert "\n" not in said
+    assert_one_line_each(said)

@@ -17,6 +17,7 @@ from typing import Any, cast
 
 import pytest
 from tests import forked
+from tests.mistakes import assert_one_line_each
 from tests.report_factories import manifest_of
 from tests.unit.conftest import Run
 
@@ -61,8 +62,7 @@ def refused(path: Path, *, will_connect: bool = False) -> str:
     with pytest.raises(InvalidInput) as caught:
         load_campaign(path, will_connect=will_connect)
     text = str(caught.value)
-    mistakes = text.split("\n")
-    assert len(mistakes) == 1 or all(re.match(r"\S+:\d+:\d+: ", mistake) for mistake in mistakes)
+    assert_one_line_each(text)
     return text
 
 

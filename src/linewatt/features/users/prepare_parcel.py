@@ -21,7 +21,8 @@ from linewatt.errors import InvalidInput
 LEAST_PYTHON = (3, 11)
 REQUIREMENTS = "requirements.txt"
 _CODE = (
-    *("__init__.py", "declare.py", "errors.py", "features/__init__.py", "features/users/__init__.py"),
+    *("__init__.py", "declare.py", "errors.py", "extras.py"),
+    *("features/__init__.py", "features/users/__init__.py"),
     *("core/__init__.py", "core/feature.py", "core/third_party.py"),
 )
 _PACKAGES = ("model", "features/users/worker")

@@ -832,8 +832,8 @@ def test_the_example_of_the_document_runs_and_gives_what_it_says(run: Run) -> No
     assert code == 0, err
     assert out.strip().endswith("-two-hosts")
     block = text.partition("```text\n")[2].partition("```")[0].splitlines()
-    assert len(block) == 8
-    assert block == run("show")[1].splitlines()[:8]
+    assert len(block) == 9
+    assert block == run("show")[1].splitlines()[:9]
 
 
 def test_an_import_is_compared_with_what_was_measured_only_where_the_same_was_asked(run: Run) -> None:

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import pytest
 from tests import forked
+from tests.mistakes import assert_one_line_each
 
 from linewatt.analysis.cases.flows import flow_trials
 from linewatt.campaign import factors, stored
@@ -161,7 +162,7 @@ def test_what_cannot_be_is_one_line_before_any_host_is_touched(
     with pytest.raises(InvalidInput) as refused:
         campaign(tmp_path, **keys)
     assert said in str(refused.value)
-    assert "\n" not in str(refused.value)
+    assert_one_line_each(str(refused.value))
 
 
 @pytest.mark.parametrize(
