@@ -327,6 +327,12 @@ def test_status_shows_that_values_no_longer_follow_the_host(
     assert lab.status(name)[0].state == "not answering"
 
 
+def bmc_column(table: str) -> list[str]:
+    """The head and the cells of the column, without the rule below the head."""
+    head, _, *rows = (line.split() for line in table.splitlines())
+    return [cells[head.index("bmc")] for cells in (head, *rows)]
+
+
 def test_status_and_up_say_it_as_json_and_in_the_table(name: str) -> None:
     up = json.loads(linewatt("up", "--name", name, "--json").stdout)
     assert up["no_bmc"] is None
@@ -334,8 +340,7 @@ def test_status_and_up_say_it_as_json_and_in_the_table(name: str) -> None:
     (found,) = json.loads(done.stdout)["labs"]
     assert found["no_bmc"] is None
     assert [host["bmc"] for host in found["hosts"]] == ["up", "up"]
-    rows = [row.split() for row in linewatt("status", "--name", name).stdout.splitlines()]
-    assert [row[4] for row in rows] == ["bmc", "up", "up"]
+    assert bmc_column(linewatt("status", "--name", name).stdout) == ["bmc", "up", "up"]
 
 
 def test_a_lab_without_bmcs_is_built_on_request_and_says_so(name: str) -> None:
@@ -344,7 +349,7 @@ def test_a_lab_without_bmcs_is_built_on_request_and_says_so(name: str) -> None:
     assert "linewatt_power" not in Path(done.stdout.strip()).read_text()
     status = linewatt("status", "--name", name)
     assert f"lab {name} has no BMCs" in status.stderr
-    assert [row.split()[4] for row in status.stdout.splitlines()] == ["bmc", "-", "-"]
+    assert bmc_column(status.stdout) == ["bmc", "-", "-"]
     (found,) = lab.status(name)
     assert (found.state, found.no_bmc) == ("up", "it was built with --no-bmc")
     with pytest.raises(InvalidInput, match=r"mtu 1500, without BMCs; take it down first"):

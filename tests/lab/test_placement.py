@@ -155,4 +155,4 @@ def test_policies_choose_on_the_host_as_it_is_found(make_lab: Callable[..., Any]
             assert ran_on == ["0", "1"]
     assert rps == {"auto": "rx-0=3", "none": None}
     places = json.loads((bench.result / "manifest.json").read_text())["places"]
-    assert any("processes share them with the interrupts" in line for line in places), places
+    assert any("processes and interrupts share CPUs" in line for line in places), places
