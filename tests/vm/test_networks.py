@@ -154,13 +154,21 @@ def until_up(host: lab.HostLayout) -> str:
 done"""
 
 
+UNTIL_SETTLED = """for _ in $(seq 150); do
+  [ -z "$(ip -6 -o address show tentative)" ] && break
+  sleep 0.1
+done
+[ -z "$(ip -6 -o address show tentative)" ] || { echo "addresses are tentative for 15 s" >&2; exit 1; }"""
+"""waits for duplicate address detection: the kernel has no local route to an address before its end"""
+
+
 @contextmanager
 def left_as_found(
     one: lab.Lab, make: Callable[[lab.HostLayout], str], undo: Callable[[lab.HostLayout], str]
 ) -> Iterator[None]:
     """What ``make`` has done on both guests is there unchanged in the end, and then undone."""
     hosts = {host.name: host for host in one.hosts}
-    asked = {name: f"{until_up(host)}\n{make(host)}\n{SHOW}" for name, host in hosts.items()}
+    asked = {name: f"{until_up(host)}\n{make(host)}\n{UNTIL_SETTLED}\n{SHOW}" for name, host in hosts.items()}
     before = everything(on_both(one, asked))
     features = on_both(one, dict.fromkeys(hosts, FEATURES))
     try:
