@@ -62,7 +62,7 @@ def shown(view: Digest, width: int = 80) -> list[str]:
 def test_the_strip_is_the_window_of_the_median_trial(tmp_path: Path) -> None:
     strip = throughput_strip(with_rates(tmp_path))
     assert strip is not None
-    assert strip.prose == f"{FALLS} 0 to 2.000 Gbps over 1 min 00 s of trial 2, the median of 3"
+    assert strip.prose == f"{FALLS} scale 0 to 2.000 Gbps; 1 min 00 s of trial 2, the median of 3"
 
 
 @pytest.mark.parametrize("width", [80, 100])

@@ -24,7 +24,7 @@ def first_screen_of_view(view: View) -> Screen:
     trust = Block(
         "Can I trust it",
         tuple(_notes(view)),
-        "linewatt did not measure any of it, and made no check of trials",
+        "linewatt did not measure these figures, and checked no trials",
         rest="note",
     )
     return Screen(

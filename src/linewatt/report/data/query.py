@@ -59,10 +59,10 @@ def run_query(
     """
     import duckdb
 
-    asked = _views_of(text)
-    root = near(any(view.make is None for view in asked))
-    results_read = _read_results(root, asked, tell) if asked else _NOTHING
-    views = asked or list(VIEWS.values())
+    named_views = _views_of(text)
+    root = near(any(view.make is None for view in named_views))
+    results_read = _read_results(root, named_views, tell) if named_views else _NOTHING
+    views = named_views or list(VIEWS.values())
     connection = database.opened()
     try:
         query = _one_select(connection, text)
@@ -90,7 +90,7 @@ def run_query(
         tuple(rows[:limit]),
         len(rows) > limit,
         results_read.damaged,
-        0 if all(view.of_soaks for view in asked) else results_read.kinds.count("soak"),
+        0 if all(view.of_soaks for view in named_views) else results_read.kinds.count("soak"),
     )
 
 
@@ -115,7 +115,7 @@ def _views_of(text: str) -> list[View]:
 
     connection = database.opened()
     try:
-        return _asked(_one_select(connection, text).query)
+        return _views_named_in(_one_select(connection, text).query)
     except duckdb.Error as error:
         raise InvalidInput(f"sql: {_said(error)}") from None
     finally:
@@ -139,7 +139,7 @@ def _one_select(connection: Any, text: str) -> Any:
     return statements[0]
 
 
-def _asked(query: str) -> list[View]:
+def _views_named_in(query: str) -> list[View]:
     """The views whose names occur in the query. Other views are not created, so that a query cannot mistake
     them for empty ones. If none occurs, as in one that lists tables, all are created, without rows.
 

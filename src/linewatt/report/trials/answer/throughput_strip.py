@@ -70,7 +70,7 @@ def throughput_strip(view: Digest) -> Line | None:
     several = sum(len(group.series) for group in view.groups) > 1
     which = f", the median of {len(runs)}" if len(runs) > 1 else ""
     words = (
-        f"0 to {format_rate(top, 4)} over {format_seconds(course.window_s)} of trial {trial.number}{which}"
+        f"scale 0 to {format_rate(top, 4)}; {format_seconds(course.window_s)} of trial {trial.number}{which}"
     )
     return Line(best.name if several else "", prose=f"{marks} {words}", drawn=True)
 
