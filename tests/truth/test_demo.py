@@ -181,17 +181,32 @@ def test_the_demo_ends_with_the_answer_in_numbers_of_its_raw_files(demo: Demo) -
         best.setdefault(case["test"], case)
         best[case["test"]] = max(best[case["test"]], case, key=lambda one: one["throughput_bps_mean"])
     for test, title in (("tcp", "TCP"), ("udp-1500", "UDP 1500"), ("udp-60", "UDP 60")):
-        (row,) = (line for line in lines if line.startswith(f"  {title}  "))
+        (row,) = (line for line in lines if line.startswith(f"  {title}  ") and "scale 0 to" not in line)
         shown = re.search(rf"(?P<mean>{_NUMBER}) (?P<unit>[GM]bps)", row)
         assert shown is not None, row
         counted = fmean(one.rate_bps("receiver") for one in demo.of(best[test])) / _SCALE[shown["unit"]]
         assert float(shown["mean"].replace(",", "")) == pytest.approx(counted, rel=1e-3)
+    _check_strip(demo, lines)
     for end in ENDS:
         (row,) = (line for line in lines if line.startswith(f"  {end} "))
         cores = re.search(rf"(?P<mean>{_NUMBER}) cores", row)
         assert cores is not None, row
         assert float(cores["mean"]) == pytest.approx(best["tcp"][f"{end}_cpu_cores_mean"], abs=0.006)
         assert "sim" in row
+
+
+def _check_strip(demo: Demo, lines: Sequence[str]) -> None:
+    """The line of marks: its scale ends at the highest interval of the trial that it names."""
+    (row,) = (line for line in lines if "scale 0 to" in line)
+    pattern = (
+        rf"scale 0 to (?P<top>{_NUMBER}) (?P<unit>[GM]bps); (?P<seconds>{_NUMBER}) s of trial (?P<number>\d+)"
+    )
+    strip = re.search(pattern, row)
+    assert strip is not None, row
+    (raw,) = (raw for raw in demo.trials if raw.trial["number"] == int(strip["number"]))
+    assert float(strip["seconds"]) == pytest.approx(raw.seconds, abs=0.1)
+    top = max(rate_bps for *_, rate_bps in raw.whole_intervals()) / _SCALE[strip["unit"]]
+    assert float(strip["top"].replace(",", "")) == pytest.approx(top, rel=0.02)
 
 
 Pairs = Iterator[tuple[str, float]]
@@ -436,7 +451,7 @@ CLAIMS: tuple[tuple[str, Claim], ...] = (
         _segment,
     ),
     (r"(?P<count>\d+) instances run on CPU (?P<cpu>\d+)", _layout),
-    (r"CPU (?P<cpu>\d+) runs a load process and takes the receive work", _layout),
+    (r"CPU (?P<cpu>\d+) runs a load process and does the receive work", _layout),
 )
 
 
