@@ -249,6 +249,11 @@ def table_of(results: Sequence[Listed | Damaged], narrow: Narrow | None = None) 
     doubtful = any(best_case.doubtful_throughput or best_case.doubtful_watts for best_case in best)
     notes = (
         *([Note("remark", _BEST)] if best else []),
+        *(
+            [Note("remark", f"When: {narrow.year}, where it says no year")]
+            if narrow and narrow.year.isdigit()
+            else []
+        ),
         *legend_notes([_AT_LEAST] if any(best_case.at_least for best_case in best) else []),
         *legend_notes([f"{DOUBTFUL} doubtful: linewatt show ID says why"] if doubtful else []),
         *legend_notes(provenance_legend(best_case.provenance for best_case in best)),
@@ -264,8 +269,8 @@ def show(results: Sequence[Listed | Damaged], *, width: int | None = None) -> Re
     return Group(render_table(_table_for(results, width), width), *why)
 
 
-_LEAST_NAME = 8
-"""columns of a name, before ids give way"""
+_LEAST_NAME = 16
+"""columns of a name, before ids give way; a shorter one is never cut"""
 _STAMP = len("20260203-140509")
 _GAP = 2
 
@@ -279,13 +284,15 @@ def _table_for(results: Sequence[Listed | Damaged], width: int | None) -> Table:
     times_s = (result.heading["created_s"] for result in results if isinstance(result, Listed))
     newest_s = max((time_s for time_s in times_s if time_s is not None), default=None)
     full_ids, short_ids = dict(zip(ids, ids, strict=True)), _short_ids(ids)
+    names = (_name(result.heading) for result in results if isinstance(result, Listed))
+    least = min(_LEAST_NAME, max(map(cell_len, names), default=0))
     for shown_ids in (full_ids, short_ids):
         narrow = Narrow(shown_ids, format_time_utc(newest_s)[:4], 0)
         without_name = _columns_needed(table_of(results, narrow), but=("Name", "Test", "Done"))
         room = width - without_name - _GAP
-        if room >= _LEAST_NAME:
+        if room >= least:
             break
-    return table_of(results, replace(narrow, name_width=max(room, _LEAST_NAME)))
+    return table_of(results, replace(narrow, name_width=max(room, least)))
 
 
 def _columns_needed(table: Table, but: Sequence[str] = ()) -> int:

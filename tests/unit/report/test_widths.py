@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.console import RenderableType
 from rich.text import Text
@@ -82,6 +82,7 @@ def test_no_number_is_cut_or_parted_from_its_unit_at_any_width(
 
     @settings(max_examples=inputs(25), deadline=None, derandomize=True, database=None)
     @given(width=WIDTHS)
+    @example(width=51)  # the least room of a name between whole and short ids
     def holds(width: int) -> None:
         for made, wide in wholes:
             out = printed(made(width), width)
