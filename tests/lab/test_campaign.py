@@ -487,6 +487,28 @@ def test_concurrent_pairs_start_at_one_barrier(make_lab: Callable[..., Any], tmp
     assert any(flag["code"] == "hosts-share-cpus" for flag in trials[0]["flags"])
 
 
+def test_names_of_one_machine_are_noticed_though_the_inventory_does_not_say_so(
+    make_lab: Callable[..., Any], tmp_path: Path
+) -> None:
+    bench = Bench(make_lab(hosts=4, bmc=False), tmp_path)
+    first = bench.lab.hosts[0]
+    if not first.shares_cpus_with:
+        pytest.skip("needs a machine with fewer than four cores: hosts of this lab have CPUs of their own")
+    neighbour = first.shares_cpus_with[0]
+    inventory = tmp_path / "no-sharing.yaml"
+    lines = bench.lab.inventory.read_text().splitlines()
+    inventory.write_text("\n".join(line for line in lines if "linewatt_shares_cpus_with" not in line))
+    file = bench.campaign(hosts=str(inventory), pairs=[f"{first.name} -> {neighbour}"], trials=1)
+    one_machine = f"{first.name} and {neighbour} are one machine (the same boot id) and share CPU"
+
+    assert one_machine in " ".join(bench.run("check", file).stdout.split())
+    assert one_machine in bench.run("run", file).stderr
+    (trial,) = bench.trials()
+    assert any(flag["code"] == "hosts-share-cpus" for flag in trial["flags"])
+    (again,) = json.loads(bench.run("rederive", "last", "--json").stdout)["trials"]
+    assert again["same"], "as made again from its raw files, which have no inventory"
+
+
 def test_a_tool_that_is_missing_on_a_host_is_one_line_before_anything_is_changed(bench: Bench) -> None:
     done = bench.run("run", bench.campaign(hosts=str(bench.bad_inventory(data="nosuch0"))), status=2)
     assert done.stderr.splitlines()[-1].startswith("linewatt: h")

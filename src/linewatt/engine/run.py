@@ -12,7 +12,7 @@ import gc
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -25,6 +25,7 @@ from linewatt.engine.background_imports import ImportStep, importing
 from linewatt.engine.live.current_readings import CpuNow, cpu_now
 from linewatt.engine.live.secrets import read_passwords
 from linewatt.engine.live.session import Session, identity
+from linewatt.engine.live.shared_cpus import find_shared_cpus, with_shared_cpus
 from linewatt.engine.observers import Observers
 from linewatt.engine.undo.leftover import refuse_leftovers
 from linewatt.engine.undo.restore import FirstPart, Undoer, undo_and_tell
@@ -144,6 +145,7 @@ class Run(ABC, Generic[E_co]):
             await self._open(result.id if result else None)
             session.begin_sensors()
             await session.learn()
+            self._note_shared_cpus()
             changes = await self._to_change()
             if result is not None:
                 refuse_other_hosts(self._campaign, session.facts, result)
@@ -153,6 +155,17 @@ class Run(ABC, Generic[E_co]):
         finally:
             await finish_before_cancel(session.close())
             await finish_before_cancel(session.beside.close())
+
+    def _note_shared_cpus(self) -> None:
+        """Hosts that turn out to be one machine are so on record, and trials are marked."""
+        specs = self._campaign.hosts
+        shared = [*find_shared_cpus(self._session.facts, specs)]
+        if not shared:
+            return
+        for found in shared:
+            self._say(events.Warned(f"{found.text}: what one uses, the other lacks"))
+        self._campaign = replace(self._campaign, hosts=with_shared_cpus(specs, shared))
+        self._session.specs |= with_shared_cpus(self._session.specs, shared)
 
     async def _to_change(self) -> list[Change]:
         """Plan with what the hosts are like: all that they are to show. Raises what they cannot show."""

@@ -55,7 +55,7 @@ KINDS = (
         "campaign",
         ("cpu",),
         "Both ends run on the same CPUs, as hosts of a lab may: the CPU use of each includes the other's.",
-        "The inventory says which hosts share CPUs.",
+        "The inventory says which hosts share CPUs; or two of them have the same boot id, and CPUs in common.",
         "For figures on CPU cost, use hosts that do not share CPUs.",
     ),
 )

@@ -243,7 +243,8 @@ class Checkup:
         peers = [answers[name] for name in sorted(names) if answers[name].problem is None]
         alike = readiness_host.alike([answer, *peers], self._load)
         checks += [check for check in alike if check.host == answer.name]
-        return [*checks, *readiness_cpu.cpu_checks(answer), *readiness_net.net_checks(answer, peers)]
+        checks += [*readiness_cpu.cpu_checks(answer), *readiness_cpu.one_machine(answer, peers)]
+        return [*checks, *readiness_net.net_checks(answer, peers)]
 
 
 def _plan(campaign: Campaign, sites: Mapping[str, Site] | None = None) -> _Planned:

@@ -7,8 +7,9 @@ Sources: kernel, Documentation/admin-guide/pm/{cpufreq,intel_pstate,amd-pstate,c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from linewatt.engine.live.shared_cpus import find_shared_cpus
 from linewatt.engine.readiness.readiness import Check, HostAnswer, Status
 from linewatt.hosts.facts import format_cpulist
 from linewatt.tuning import Change
@@ -81,6 +82,16 @@ def cpus(answer: HostAnswer) -> Check:
     if alone:
         return Check(name, "cpus", "ok", f"load processes on isolated CPUs {format_cpulist(app)}")
     return Check(name, "cpus", "ok", f"{len(online)} online, none isolated: strangers on them are flagged")
+
+
+def one_machine(answer: HostAnswer, peers: Sequence[HostAnswer]) -> Iterator[Check]:
+    """Hosts that are one machine, of which the campaign does not say so; ``peers`` exchange data with it."""
+    answers = {answer.name: answer} | {peer.name: peer for peer in peers}
+    specs = {name: peer.wants.spec for name, peer in answers.items()}
+    for found in find_shared_cpus({name: peer.facts for name, peer in answers.items()}, specs):
+        if answer.name in found.hosts:
+            advice = "what one uses, the other lacks; for figures on CPU cost take two machines"
+            yield Check(answer.name, "cpus", "warn", found.text, advice)
 
 
 def irqs(answer: HostAnswer) -> Check:

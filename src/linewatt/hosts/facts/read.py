@@ -135,6 +135,7 @@ def _file(section: str, name: str, path: str, convert: Callable[[str], Any] = pa
 FACTS: tuple[Fact, ...] = (
     _file("system", "hostname", "/proc/sys/kernel/hostname"),
     Fact("system", ("uid",), ("id", "-u"), int),
+    _file("system", "boot_id", "/proc/sys/kernel/random/boot_id"),
     _file("system", "os", "/etc/os-release", parse.os_release),
     _file("system", "vendor", "/sys/class/dmi/id/sys_vendor"),
     _file("system", "product", "/sys/class/dmi/id/product_name"),

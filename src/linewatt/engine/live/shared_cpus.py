@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether hosts of several names are one machine, and run on the same CPUs. Pure.
+
+The kernel makes ``/proc/sys/kernel/random/boot_id`` anew at each boot; network namespaces and containers have
+that of their machine. Source: kernel, Documentation/admin-guide/sysctl/kernel.rst, "random".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from linewatt.hosts import HostSpec
+from linewatt.hosts.facts import Facts, format_cpulist
+
+
+@dataclass(frozen=True, slots=True)
+class SharedCpus:
+    """``cpus`` are those that logins at both of two hosts may use, which are one machine."""
+
+    hosts: tuple[str, str]
+    cpus: frozenset[int]
+
+    @property
+    def text(self) -> str:
+        first, second = self.hosts
+        plural = "" if len(self.cpus) == 1 else "s"
+        return (
+            f"{first} and {second} are one machine (the same boot id) and share "
+            f"CPU{plural} {format_cpulist(self.cpus)}"
+        )
+
+
+def find_shared_cpus(
+    facts_by_host: Mapping[str, Facts], specs: Mapping[str, HostSpec]
+) -> Iterator[SharedCpus]:
+    """Every two hosts that are one machine and have CPUs in common, but for those of which it is known.
+
+    In the order of ``specs``: facts come in as hosts answer.
+    """
+    for first, second in combinations((name for name in specs if name in facts_by_host), 2):
+        boot_id = _boot_id(facts_by_host[first])
+        if boot_id is None or boot_id != _boot_id(facts_by_host[second]):
+            continue
+        if second in specs[first].shares_cpus_with or first in specs[second].shares_cpus_with:
+            continue
+        if cpus := _usable_cpus(facts_by_host[first]) & _usable_cpus(facts_by_host[second]):
+            yield SharedCpus((first, second), cpus)
+
+
+def with_shared_cpus(specs: Mapping[str, HostSpec], shared: Iterable[SharedCpus]) -> dict[str, HostSpec]:
+    """The same hosts, each with those it shares CPUs with."""
+    neighbours: dict[str, list[str]] = {name: list(spec.shares_cpus_with) for name, spec in specs.items()}
+    for found in shared:
+        first, second = found.hosts
+        neighbours[first].append(second)
+        neighbours[second].append(first)
+    return {name: replace(spec, shares_cpus_with=tuple(neighbours[name])) for name, spec in specs.items()}
+
+
+def _boot_id(facts: Facts) -> str | None:
+    boot_id = facts.get("system", {}).get("boot_id")
+    return boot_id if isinstance(boot_id, str) and boot_id else None
+
+
+def _usable_cpus(facts: Facts) -> frozenset[int]:
+    cpus = facts.get("cpus", {})
+    return frozenset(cpus.get("allowed") or cpus.get("online") or ())
