@@ -113,7 +113,7 @@ _MARKS = "▁▂▃▄▅▆▇█"
 
 def sparkline(values: Iterable[float | None], top: float) -> str:
     """A mark a value, from 0 to ``top`` above 0; nothing where there is none."""
-    return "".join(" " if value is None else _MARKS[int(7 * value / top)] for value in values)
+    return "".join(" " if value is None else _MARKS[round(7 * value / top)] for value in values)
 
 
 TRUST = "Can I trust it"
