@@ -82,7 +82,9 @@ class Seen:
             self._now = None
 
     def _find(self, trial: Trial) -> None:
-        """What makes its figures doubtful: of the same kind the newest."""
+        """Why it failed, or what makes its figures doubtful: of the same kind the newest."""
+        if trial.status == "failed" and trial.reason is not None:
+            self._add(trial.reason, f"{describe_case(trial.case)}, trial {trial.repetition}: {trial.reason}")
         for flag in trial.flags:
             if is_worth_telling(flag):
                 title = kind_of(flag.code).title

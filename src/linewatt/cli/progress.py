@@ -11,6 +11,7 @@ from types import TracebackType
 from linewatt.cli.output import say
 from linewatt.engine import describe_case, events, outcome_of_trial
 from linewatt.foreign import one_line
+from linewatt.model import Trial
 from linewatt.units import format_rate, format_seconds
 
 SAY_EVERY_S = 600.0
@@ -28,6 +29,8 @@ class PlainProgress:
         """``passing``: its hosts go with this command, so that nothing can be done about them later."""
         self._next_said_s = SAY_EVERY_S
         self._passing = passing
+        self._failed_first: dict[str, Trial] = {}
+        """by why it failed, the first trial that did"""
 
     def __enter__(self) -> PlainProgress:
         return self
@@ -61,7 +64,7 @@ class PlainProgress:
                 trial = event.trial
                 tell(
                     f"[{trial.number}/{event.trials}] {describe_case(trial.case)}, "
-                    f"trial {trial.repetition}: {outcome_of_trial(trial)}"
+                    f"trial {trial.repetition}: {self._outcome(trial)}"
                 )
             case events.Soaking():
                 self._say_seldom(event)
@@ -71,6 +74,14 @@ class PlainProgress:
                 tell(ended(event, passing=self._passing))
             case _:
                 pass
+
+    def _outcome(self, trial: Trial) -> str:
+        """In a line; of several trials that failed for one reason, only the first says it."""
+        if trial.status == "failed" and trial.reason is not None:
+            first = self._failed_first.setdefault(trial.reason, trial)
+            if first.number != trial.number:
+                return f"FAILED for the same reason as [{first.number}]"
+        return outcome_of_trial(trial)
 
     def _say_seldom(self, event: events.Soaking) -> None:
         if event.elapsed_s >= self._next_said_s:

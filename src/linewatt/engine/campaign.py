@@ -284,7 +284,6 @@ class CampaignRun(Run[events.Ended]):
                 if isinstance(error, HostError):
                     self._give_up(possible[0].case, error)
                 else:
-                    self._say(events.Warned(str(error)))
                     await runner.fail(possible, str(error))
                 break
             return possible

@@ -52,6 +52,17 @@ def test_plain_lines_tell_every_trial_and_the_way_on(capsys: pytest.CaptureFixtu
     ]
 
 
+def test_trials_that_fail_for_one_reason_say_it_once(capsys: pytest.CaptureFixture[str]) -> None:
+    reasons = ["h2: lost", "h2: lost", "h1: lost", "h2: lost"]
+    with progress.PlainProgress() as show:
+        for number, reason in enumerate(reasons, 1):
+            trial = Trial(number, number, CASE, CASE.key, "failed", 0.0, reason=reason)
+            show(events.TrialStored(trial, len(reasons)))
+    lines = [line.partition("FAILED")[2] for line in capsys.readouterr().err.splitlines()]
+    again = " for the same reason as [1]"
+    assert lines == [": h2: lost", again, ": h1: lost", again]
+
+
 def test_a_cpu_that_was_not_measured_is_not_shown_as_zero() -> None:
     silent = Trial(
         2,

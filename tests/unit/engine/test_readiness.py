@@ -18,7 +18,7 @@ from linewatt.campaign.reading.file import load_campaign
 from linewatt.engine.readiness import readiness_cpu as cpu
 from linewatt.engine.readiness import readiness_host as host
 from linewatt.engine.readiness import readiness_net as net
-from linewatt.engine.readiness.at_start import failures
+from linewatt.engine.readiness.at_start import failures, wants
 from linewatt.engine.readiness.readiness import (
     TITLES,
     Check,
@@ -547,6 +547,19 @@ def test_a_packet_size_that_does_not_pass_is_told_with_the_one_that_does() -> No
     assert "1400 do (MTU there: 9000)" in check.found
 
 
+@pytest.mark.parametrize(
+    ("mtus", "status"),
+    [({"eth0": {9000, 1500}}, "unknown"), ({"eth0": {1400}}, "ok"), ({"eth9": {9000}}, "ok")],
+)
+def test_a_larger_mtu_that_a_run_will_set_is_not_known_to_pass(
+    mtus: dict[str, set[int]], status: str
+) -> None:
+    wants = replace(ENDS["h1"].wants, mtus_bytes={name: frozenset(sizes) for name, sizes in mtus.items()})
+    _, check = net.paths([way()], {**ENDS, "h1": replace(ENDS["h1"], wants=wants)})
+    assert check.status == status
+    assert ("whether 9000 do" in check.found) is (status == "unknown")
+
+
 def test_one_bad_way_is_not_hidden_by_good_ones() -> None:
     good = [replace(way(), peer=f"h{i}") for i in range(2, 9)]
     checks = list(net.paths([*good, replace(way(device="eno1"), peer="h9")], ENDS))
@@ -641,6 +654,18 @@ def test_no_fix_disturbs_the_network(check: Callable[[HostAnswer], Check]) -> No
 
 
 # what a run says of it
+
+
+def test_the_mtus_that_a_run_gives_an_interface_are_known(tmp_path: Path) -> None:
+    file = tmp_path / "c.yaml"
+    hosts = "  h1: {address: 192.0.2.1, data: eth0}\n  h2: {address: 192.0.2.2, data: eth0}\n"
+    factors = "factors: {mtu: [1500, 9000]}"
+    file.write_text(f"name: t\nhosts:\n{hosts}pairs: [h1 -> h2]\ntests: [tcp]\nplacement: none\n{factors}\n")
+    campaign = load_campaign(file)
+    planned = plan_campaign(campaign, 1)
+    changes = {change for round_ in planned.rounds for change in round_.changes}
+    of_hosts = wants(campaign, planned.cases, planned.trials, changes)
+    assert [of_hosts[name].mtus_bytes for name in ("h1", "h2")] == [{"eth0": {1500, 9000}}] * 2
 
 
 def failed_at_start(tmp_path: Path, **sections: Any) -> list[tuple[str, str, str]]:

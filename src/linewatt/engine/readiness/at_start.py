@@ -66,8 +66,12 @@ def wants(
     for of_two in (pair for case in cases for pair in case.pairs):
         for name in of_two.hosts:
             pairs_by_host[name].append(of_two)
+    mtus_bytes: dict[str, dict[str, frozenset[int]]] = {name: {} for name in campaign.hosts}
     for change in changes:
         knobs[change.host].add(change.knob)
+        if change.knob == "mtu":
+            mtus_of_host = mtus_bytes[change.host]
+            mtus_of_host[change.target] = mtus_of_host.get(change.target, frozenset()) | {int(change.value)}
     for trial in trials:
         for pair in trial.pairs:
             cpus[pair.case.sender].update(instance.sender_cpu for instance in pair.instances)
@@ -79,6 +83,7 @@ def wants(
             frozenset(knobs[name]),
             tuple(sorted({cpu for text in cpus[name] if text is not None for cpu in parse_cpulist(text)})),
             bool(knobs[name]) or _reads_as_root(campaign, name),
+            mtus_bytes[name],
         )
         for name, spec in campaign.hosts.items()
     }

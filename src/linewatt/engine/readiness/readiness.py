@@ -82,6 +82,8 @@ class Wants:
     knobs: frozenset[str] = frozenset()
     app_cpus: tuple[int, ...] = ()
     needs_root: bool = False
+    mtus_bytes: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """interface → the MTUs that a run gives it"""
 
     @property
     def paced(self) -> bool:

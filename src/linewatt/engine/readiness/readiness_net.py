@@ -173,7 +173,11 @@ def _mtu(path: PathAnswer, answers: Answers) -> Check:
         advice = "does it drop pings? The ports say whether it can be reached"
         return Check(path.host, "mtu", "unknown", f"{to}: no answer to a ping", advice)
     if path.full:
-        return Check(path.host, "mtu", "ok", f"{path.mtu} bytes pass {to}")
+        passes = f"{path.mtu} bytes pass {to}"
+        if larger_bytes := _largest_to_be_set(path, answers):
+            evidence = f"{passes}; whether {larger_bytes} do, an MTU that a run sets, only the run can try"
+            return Check(path.host, "mtu", "unknown", evidence, "look that every switch between carries it")
+        return Check(path.host, "mtu", "ok", passes)
     passes = f"{path.largest_bytes} do" if path.largest_bytes else "smaller ones do"
     far = answers[path.peer].fact("nic", "mtu") if path.peer in answers else None
     far_mtu_words = f" (MTU there: {far})" if far is not None and far != path.mtu else ""
@@ -181,6 +185,16 @@ def _mtu(path: PathAnswer, answers: Answers) -> Check:
     return Check(
         path.host, "mtu", "fail", evidence, "set the same MTU at both ends and on every switch between"
     )
+
+
+def _largest_to_be_set(path: PathAnswer, answers: Answers) -> int | None:
+    """The largest MTU that a run gives the data interface, where it is larger than what was tried."""
+    answer = answers.get(path.host)
+    if answer is None or path.mtu is None:
+        return None
+    wants = answer.wants
+    mtus_bytes = wants.mtus_bytes.get(path.interface or wants.spec.data, ())
+    return max((mtu for mtu in mtus_bytes if mtu > path.mtu), default=None)
 
 
 def ports(
