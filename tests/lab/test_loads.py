@@ -11,6 +11,8 @@ import pytest
 from tests import packed
 from tests.lab.test_campaign import LONG, Bench, assert_a_number, connections
 
+from linewatt.store import read_courses
+
 pytestmark = pytest.mark.lab
 
 LOADS: Sequence[Mapping[str, object]] = (
@@ -76,6 +78,30 @@ def _busy_cores(text: str, cpus: set[str], start: float, stop: float) -> float:
         weight += inside
     assert weight == pytest.approx(stop - start, rel=0.05)
     return busy / weight
+
+
+def test_stored_rtt_is_what_iperf3_wrote_of_the_senders_streams(loads: Bench) -> None:
+    for directory in sorted(loads.result.glob("trials/*")):
+        trial = json.loads((directory / "trial.json").read_text())
+        channels = {
+            course.name: [value for _, value in course.points]
+            for course in read_courses(directory / "samples.parquet", {})
+        }
+        for instance in trial["instances"]:
+            rtts_s = channels.get(f"instance{instance['instance']}.sender.rtt_s")
+            if trial["case"]["test"] != "tcp":
+                assert rtts_s is None
+                continue
+            texts = packed.texts(directory / "raw")
+            client = json.loads(texts[f"h1/iperf3-client-{instance['instance']}.json"])
+            written_s = [
+                sum(stream["rtt"] for stream in interval["streams"]) / len(interval["streams"]) / 1e6
+                for interval in client["intervals"]
+            ]
+            assert rtts_s
+            assert rtts_s[:2] == pytest.approx(written_s[:2]), (
+                "a short last interval is part of the one before"
+            )
 
 
 def test_a_result_made_again_from_its_raw_files_is_the_same_to_the_byte(loads: Bench) -> None:

@@ -58,7 +58,8 @@ class LoadInterval:
     """What one end counted from ``start_s`` to ``end_s`` after the start of the test, all streams.
 
     ``packets`` are datagrams: sent at the sender; received plus lost at the receiver. ``lost_packets`` are
-    less than 0 where more came late, and had been counted as lost before, than were lost.
+    less than 0 where more came late, and had been counted as lost before, than were lost. ``rtt_s`` is the
+    smoothed RTT of the sender's kernel at ``end_s``, the mean of the streams.
     """
 
     start_s: float
@@ -67,6 +68,7 @@ class LoadInterval:
     retransmits: int | None = None
     packets: int | None = None
     lost_packets: int | None = None
+    rtt_s: float | None = None
 
 
 SHORT_RATIO = 0.5
@@ -109,6 +111,7 @@ def _joined(first: LoadInterval, then: LoadInterval, least_s: float) -> LoadInte
         both(first.retransmits, then.retransmits),
         both(first.packets, then.packets),
         both(first.lost_packets, then.lost_packets),
+        then.rtt_s,
     )
 
 

@@ -63,7 +63,7 @@ def sample_columns() -> tuple[Column, ...]:
     return (
         Column("host", "VARCHAR", "The host that it is of.", TEXT),
         Column("source", "VARCHAR", "The sensor, or the campaign's name of a source of power.", TEXT),
-        Column("channel", "VARCHAR", "The quantity: docs/sensors.md lists them.", TEXT),
+        Column("channel", "VARCHAR", "The quantity: docs/sensors.md and docs/loads.md list them.", TEXT),
         Column("unit", "VARCHAR", "That of `value`.", TEXT),
         Column(
             "kind", "VARCHAR", "`counter`: only differences mean something.", choice(*get_args(ChannelKind))
@@ -162,8 +162,8 @@ def _quoted(text: str) -> str:
 class Course:
     """A quantity of a host over a trial: ``points`` are (s, value), None where a reading is missing.
 
-    ``name`` is the channel of watts and rates, and the scope of single CPUs; ``cpu``, ``frequency``, ``fan``
-    and ``retransmits`` are over all of the host's.
+    ``name`` is the channel of watts, rates and RTT, and the scope of single CPUs; ``cpu``, ``frequency``,
+    ``fan`` and ``retransmits`` are over all of the host's.
     """
 
     host: str
@@ -185,6 +185,7 @@ WITH counted AS (
 ), samples AS (
   SELECT host, source, channel AS name, unit, time_s, value FROM read_parquet($path)
   WHERE unit = 'W' OR (unit = 'bit/s' AND channel LIKE '%.throughput\_bps' ESCAPE '\')
+    OR (unit = 's' AND channel LIKE '%.sender.rtt\_s' ESCAPE '\')
   UNION ALL SELECT host, source, 'frequency', 'Hz', time_s, avg(value) FROM counted
   WHERE unit = 'Hz' GROUP BY ALL
   UNION ALL SELECT host, source, 'fan', 'rpm', time_s, max(value) FROM read_parquet($path)
@@ -232,7 +233,7 @@ def read_rates(path: Path) -> list[Course]:
 
 
 def read_courses(path: Path, cpus: Mapping[str, Sequence[int] | None]) -> list[Course]:
-    """What a trial's throughput, CPUs, watts, fans, frequencies and TCP segments that a host sent again did.
+    """What a trial's throughput, RTT, CPUs, watts, fans, frequencies and retransmitted TCP segments did.
 
     Nothing where no samples are stored. The segments are the host's running count.
 

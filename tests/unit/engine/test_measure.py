@@ -17,13 +17,14 @@ from linewatt.engine.case_text import outcome_of_trial
 from linewatt.engine.live.feed import Feed, Reading
 from linewatt.engine.live.line_rate import PortLine
 from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
+from linewatt.engine.measuring import run_record
 from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.ends import end_result
 from linewatt.engine.measuring.measure import Measured, measure
 from linewatt.hosts.base import Ended, HostSpec, Line
 from linewatt.hosts.clock import Offset
 from linewatt.loads.iperf3.load import Iperf3
-from linewatt.model import Case
+from linewatt.model import Case, Sample
 from linewatt.sensors.registry import SENSORS
 
 CAPTURES = Path(__file__).parents[2] / "captures" / "iperf3"
@@ -102,6 +103,46 @@ def test_throughput_is_the_receivers_and_offered_the_senders() -> None:
     assert trial.throughput_bps != trial.offered_bps
     assert trial.receiver is not None
     assert trial.receiver.host == "h2"
+
+
+def load_samples(made: Measured, channel: str) -> list[Sample]:
+    return [sample for series in made.series for sample in series.samples if sample.channel == channel]
+
+
+def test_rtt_is_stored_at_the_end_of_each_interval_of_the_sender() -> None:
+    made = measured(run_of("3.12-tcp-forward-streams-8", TCP))
+    rtts = load_samples(made, "instance0.sender.rtt_s")
+    assert [sample.value for sample in rtts] == pytest.approx([508.75e-6, 486.25e-6])
+    assert {sample.span_s for sample in rtts} == {0.0}, "a reading, and no mean of the interval"
+    rates = load_samples(made, "instance0.sender.throughput_bps")
+    assert [sample.time_s for sample in rtts] == [sample.time_s for sample in rates]
+    (series,) = [series for series in made.series if "instance0.sender.rtt_s" in series.channels]
+    channel = series.channels["instance0.sender.rtt_s"]
+    assert (series.host, channel.unit, channel.kind, channel.scope) == ("h1", "s", "gauge", "instance:0")
+    assert not any("instance0.receiver.rtt_s" in series.channels for series in made.series)
+
+
+def test_a_missing_rtt_is_stored_with_its_reason_and_none_at_all_is_not_stored() -> None:
+    document = json.loads((CAPTURES / "3.12-tcp-forward-streams-8" / "client.json").read_text())
+    document["intervals"][0]["streams"][5]["rtt"] = 0
+    made = measured(run_of("3.12-tcp-forward-streams-8", TCP, client=json.dumps(document)))
+    first, second = load_samples(made, "instance0.sender.rtt_s")
+    assert (first.value, first.reason) == (None, "the load did not report the RTT of all streams")
+    assert second.value == pytest.approx(486.25e-6)
+    assert second.reason is None
+    for interval in document["intervals"]:
+        interval["streams"][5]["rtt"] = 0
+    made = measured(run_of("3.12-tcp-forward-streams-8", TCP, client=json.dumps(document)))
+    assert made.trial.status == "done"
+    assert load_samples(made, "instance0.sender.rtt_s") == []
+
+
+def test_raw_files_read_again_give_the_same_rtt() -> None:
+    made = measured(run_of("3.12-tcp-forward-streams-8", TCP))
+    kept = run_record.read(made.raw[run_record.NAME], made.raw, SETUP.hosts, Iperf3())
+    again = measured(kept.run)
+    for channel in ("instance0.sender.rtt_s", "instance0.sender.throughput_bps"):
+        assert load_samples(again, channel) == load_samples(made, channel) != []
 
 
 def test_host_clocks_that_are_minutes_apart_do_not_move_the_window() -> None:

@@ -175,6 +175,14 @@ def test_a_short_interval_is_part_of_its_neighbour_and_no_count_is_lost(
     assert max(rates) < 9.7e9
 
 
+def test_a_short_last_interval_gives_the_rtt_at_the_end_of_both() -> None:
+    full, short = counted(SECOND, (0.01, 35_000_000))
+    (joined,) = whole_intervals([replace(full, rtt_s=2e-4), replace(short, rtt_s=3e-4)])
+    assert (joined.end_s, joined.rtt_s) == (1.01, 3e-4)
+    (joined,) = whole_intervals([replace(full, rtt_s=2e-4), short])
+    assert joined.rtt_s is None
+
+
 def test_a_short_interval_apart_from_its_neighbours_is_left_out() -> None:
     whole = whole_intervals(counted(SECOND, SECOND, (0.01, 35_000_000), apart_s=0.5))
     assert [one.end_s for one in whole] == pytest.approx([1.0, 2.5])

@@ -56,6 +56,45 @@ def test_packets_at_the_receiver_are_received_plus_lost() -> None:
         assert end.out_of_order_packets
 
 
+def rtts_s(document: Any) -> list[float | None]:
+    return [interval.rtt_s for interval in Iperf3().parse(json.dumps(document)).intervals]
+
+
+@pytest.mark.parametrize(
+    ("case", "end", "rtts_us"),
+    [
+        ("3.12-tcp-forward-streams-1", "client", [103, 80]),
+        ("3.12-tcp-forward-streams-8", "client", [508.75, 486.25]),
+        ("3.12-tcp-reverse-streams-8", "server", [420.75, 797.875]),
+        ("3.12-tcp-forward-streams-8", "server", [None] * 3),
+        ("3.12-udp60-forward-streams-8", "client", [None] * 2),
+        ("3.21-client-3.12-server-reverse-rate-limited", "server", [None] * 3),
+    ],
+)
+def test_rtt_is_the_mean_of_the_senders_streams(case: str, end: str, rtts_us: list[float | None]) -> None:
+    expected_s = [None if rtt_us is None else pytest.approx(rtt_us / 1e6) for rtt_us in rtts_us]
+    assert rtts_s(json.loads(capture(case, end))) == expected_s
+
+
+@given(st.permutations(range(8)))
+def test_the_order_of_streams_does_not_change_the_rtt(order: list[int]) -> None:
+    document = json.loads(capture("3.12-tcp-forward-streams-8", "client"))
+    before = rtts_s(document)
+    for interval in document["intervals"]:
+        interval["streams"] = [interval["streams"][at] for at in order]
+    assert rtts_s(document) == before
+
+
+@given(st.integers(0, 7), st.sampled_from([None, 0, -1]))
+def test_a_stream_without_rtt_leaves_its_interval_without_rtt(stream: int, rtt_us: int | None) -> None:
+    document = json.loads(capture("3.12-tcp-forward-streams-8", "client"))
+    missing = json.loads(capture("3.12-tcp-forward-streams-8", "client"))
+    missing["intervals"][1]["streams"][stream]["rtt"] = rtt_us
+    assert rtts_s(missing) == [rtts_s(document)[0], None]
+    del missing["intervals"][1]["streams"][stream]["rtt"]
+    assert rtts_s(missing) == [rtts_s(document)[0], None]
+
+
 def test_a_failed_test_is_an_error_even_when_it_printed_intervals() -> None:
     text = capture("3.12-server-interrupted", "client")
     assert json.loads(text)["intervals"]

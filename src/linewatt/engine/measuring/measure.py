@@ -438,14 +438,36 @@ def _one_load_series(host: str, source: str, role: str, run: InstanceRun) -> Ser
     end = run.sender if role == "sender" else run.receiver
     instance = run.output.planned.instance
     scope = f"instance:{instance}"
-    channel = Channel(f"instance{instance}.{role}.throughput_bps", "bit/s", "mean", scope)
-    samples = [
+    rate = Channel(f"instance{instance}.{role}.throughput_bps", "bit/s", "mean", scope)
+    intervals = whole_intervals(end.load.intervals)
+    rate_samples = [
         Sample(
-            end.start_s + interval.end_s, channel.name, _rate_bps(interval), interval.end_s - interval.start_s
+            end.start_s + interval.end_s, rate.name, _rate_bps(interval), interval.end_s - interval.start_s
         )
-        for interval in whole_intervals(end.load.intervals)
+        for interval in intervals
     ]
-    return Series(host, source, {channel.name: channel}, samples)
+    rtt = Channel(f"instance{instance}.{role}.rtt_s", "s", "gauge", scope)
+    rtt_samples = _rtt_samples(rtt.name, end.start_s, intervals)
+    channels = (rate, rtt) if rtt_samples else (rate,)
+    return Series(host, source, {channel.name: channel for channel in channels}, rate_samples + rtt_samples)
+
+
+_NO_RTT = "the load did not report the RTT of all streams"
+
+
+def _rtt_samples(channel: str, start_s: float, intervals: Sequence[LoadInterval]) -> list[Sample]:
+    """The RTT at the end of each interval; no samples if no interval has it."""
+    if all(interval.rtt_s is None for interval in intervals):
+        return []
+    return [
+        Sample(
+            start_s + interval.end_s,
+            channel,
+            interval.rtt_s,
+            reason=_NO_RTT if interval.rtt_s is None else None,
+        )
+        for interval in intervals
+    ]
 
 
 def _rate_bps(interval: LoadInterval) -> float:

@@ -88,7 +88,17 @@ def _interval(streams: list[dict[str, Any]], is_sender: bool) -> LoadInterval:
         retransmits=_total(streams, "retransmits") if is_sender else None,
         packets=_total(streams, "packets"),
         lost_packets=None if is_sender else _lost(streams),
+        rtt_s=_mean_rtt_s(streams) if is_sender else None,
     )
+
+
+def _mean_rtt_s(streams: list[dict[str, Any]]) -> float | None:
+    """Mean over the streams of their smoothed RTT (tcp_info); None unless every stream has it.
+
+    0: the kernel has not measured it yet; -1: the system does not report it (iperf3's get_rtt).
+    """
+    rtts_us = [int(stream.get("rtt") or 0) for stream in streams]
+    return sum(rtts_us) / len(rtts_us) / 1e6 if min(rtts_us) > 0 else None
 
 
 def _lost(streams: list[dict[str, Any]]) -> int | None:

@@ -195,6 +195,16 @@ def test_the_servers_output_in_a_clients_file_has_its_intervals(tmp_path: Path) 
     assert flag.evidence.endswith("server_output_json")
     names = {name for series in made.series for name in series.channels}
     assert {"instance0.sender.throughput_bps", "instance0.receiver.throughput_bps"} <= names
+    rtts_s = [
+        sample.value
+        for series in made.series
+        for sample in series.samples
+        if sample.channel == "instance0.sender.rtt_s"
+    ]
+    server = document(tmp_path / "gen" / "client-reverse.json")["server_output_json"]
+    streams = [interval["streams"][0] for interval in server["intervals"]]
+    assert len(rtts_s) == 3
+    assert rtts_s == pytest.approx([stream["rtt"] / 1e6 for stream in streams if not stream["omitted"]])
 
 
 def test_a_server_that_is_ended_behind_its_tests_keeps_them(tmp_path: Path) -> None:
