@@ -120,6 +120,11 @@ def w_per_mbps(energy_j_per_bit: float) -> float:
     return energy_j_per_bit * BPS_PER_MBPS
 
 
+def ms_from_s(time_s: float) -> float:
+    """Milliseconds of a time in seconds."""
+    return time_s * 1e3
+
+
 def us_from_s(time_s: float) -> float:
     """Microseconds of a time in seconds."""
     return time_s * 1e6

@@ -129,6 +129,57 @@ def test_without_retransmits_the_caption_says_so_if_all_were_counted(tmp_path: P
     assert track(figure, "Retransmits") == []
 
 
+def with_rtt(root: Path, *instances: Sequence[float | None], trial: Trial | None = None) -> Figure:
+    """The figure of a trial whose instances have these RTTs, one a second, each 0.2 s after the last."""
+    view = with_samples(root, [trial or scaling_trials((len(instances),), 1)[0]])
+    samples = view.result.path / "trials" / "00001" / "samples.parquet"
+    window = view.result.trials[0].window
+    assert window is not None
+    names = [f"instance{number}.sender.rtt_s" for number in range(len(instances))]
+    channels = {name: Channel(name, "s", "gauge", f"instance:{at}") for at, name in enumerate(names)}
+    readings = [
+        Sample(window.start_s + second + 0.2 * at, name, rtt_s)
+        for at, (name, rtts_s) in enumerate(zip(names, instances, strict=True))
+        for second, rtt_s in enumerate(rtts_s)
+    ]
+    rates = series("h2", "iperf3", window.start_s, of_load("receiver", len(instances)), "measured")
+    cpus = series("h1", "mpstat", window.start_s, of_cpus, "measured")
+    samples.unlink()
+    write_samples(samples, [Series("h1", "iperf3", channels, readings), cpus, rates], Origin("r", 1))
+    [figure] = figures(view)
+    return figure
+
+
+def quantities(figure: Figure) -> list[str]:
+    return [row["spec"]["layer"][1]["encoding"]["y"]["title"][0] for row in figure.spec["vconcat"]]
+
+
+def test_rtt_is_the_mean_of_the_senders_instances_in_ms(tmp_path: Path) -> None:
+    figure = with_rtt(tmp_path, [1e-3, 2e-3, None, 4e-3], [3e-3, 4e-3, 5e-3, 6e-3])
+    drawn = [(row["end"], row["time_s"], row["value"]) for row in track(figure, "RTT (ms)")]
+    means = [(0.0, 2.0), (1.0, 3.0), (2.0, None), (3.0, 5.0)]
+    assert drawn == [("sender", *mean) for mean in means], "a missing RTT is a gap, not 0"
+    assert quantities(figure) == ["Throughput", "CPU", "RTT"]
+    assert "smoothed RTT of the sender's kernel (tcp_info)" in figure.caption
+    assert "mean of the load's streams" in figure.caption
+    assert "RTT (ms) from 2 to 5" in figure.description
+
+
+def test_rtt_needs_every_instance(tmp_path: Path) -> None:
+    figure = with_rtt(tmp_path, [1e-3, 2e-3], [])
+    assert "RTT" not in quantities(figure)
+    assert "RTT" not in figure.caption
+
+
+def test_a_result_without_rtt_and_a_test_of_udp_have_no_row_of_it(tmp_path: Path) -> None:
+    for figure in figures(with_samples(tmp_path / "before", scaling_trials((1, 2), 2))):
+        assert "RTT" not in quantities(figure)
+        assert "RTT" not in figure.caption + figure.description
+    udp = next(trial for trial in demo_trials() if trial.case.test != "tcp")
+    figure = with_rtt(tmp_path / "udp", [1e-3] * 9, trial=replace(udp, number=1))
+    assert "RTT" not in quantities(figure)
+
+
 def test_every_trial_has_a_column_with_its_findings_and_the_window(tmp_path: Path) -> None:
     first, *rest = scaling_trials((1,), 3)
     view = with_samples(tmp_path, [replace(first, flags=(DISAGREE,)), *rest])

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Series of a trial's readings over time, for charts: throughput of all instances together, thinned."""
+"""Series of a trial's readings over time, for charts: throughput and RTT of all instances, thinned."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from statistics import median
@@ -25,13 +25,27 @@ def throughput_points(courses: Sequence[Course], trial: Trial, role: Role) -> Po
     if len(rates) < trial.case.processes:
         return []
     rates = [replace(rate, points=tuple(of_usual_length(rate.points))) for rate in rates]
-    first = rates[0].points
+    return _of_all(rates, sum_if_complete)
+
+
+def rtt_points(courses: Sequence[Course], trial: Trial, role: Role) -> Points:
+    """The mean RTT of all instances, at the times of the first; where one is not known, nor is the mean.
+
+    It is the mean of all streams, because the instances of a trial have the same number of streams.
+    """
+    rtts = [course for course in courses if course.unit == "s" and course.name.endswith(f".{role}.rtt_s")]
+    return _of_all(rtts, _mean_if_complete) if len(rtts) >= trial.case.processes else []
+
+
+def _of_all(courses: Sequence[Course], combine: Callable[[Iterable[float | None]], float | None]) -> Points:
+    """One series of the courses of all instances, from its first to its last known value."""
+    first = courses[0].points if courses else ()
     half_s = usual_distance_s(first) / 2
-    total = [
-        (time_s, sum_if_complete(_at(rate.points, time_s, half_s) for rate in rates)) for time_s, _ in first
+    points: Points = [
+        (time_s, combine(_at(course.points, time_s, half_s) for course in courses)) for time_s, _ in first
     ]
-    known_indices = [at for at, (_, value) in enumerate(total) if value is not None]
-    return total[known_indices[0] : known_indices[-1] + 1] if known_indices else []
+    known_indices = [at for at, (_, value) in enumerate(points) if value is not None]
+    return points[known_indices[0] : known_indices[-1] + 1] if known_indices else []
 
 
 def of_usual_length(points: Sequence[tuple[float, float | None]]) -> Points:
@@ -59,6 +73,13 @@ def sum_if_complete(values: Iterable[float | None]) -> float | None:
     """The sum; None where a value is missing."""
     readings = list(values)
     return None if None in readings else math.fsum(value for value in readings if value is not None)
+
+
+def _mean_if_complete(values: Iterable[float | None]) -> float | None:
+    """The mean; None where a value is missing."""
+    readings = list(values)
+    total = sum_if_complete(readings)
+    return None if total is None else total / len(readings)
 
 
 def thinned(points: Points, max_points: int = MOST_POINTS) -> Points:

@@ -2,8 +2,9 @@
 """Trials over time: throughput, CPU and the system's watts of both ends, the window shaded; a figure a case.
 
 A column is one trial. Fans and frequencies are there where they were read, retransmits where there were any:
-those of all TCP of the sender's host. The watts are the sum of the channels that the case's watts are made
-of, each with its last reading; while one is missing so is the sum.
+those of all TCP of the sender's host. RTT is of the load's connections, where they reported it. The watts are
+the sum of the channels that the case's watts are made of, each with its last reading; while one is missing so
+is the sum.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from linewatt.report.charts.specs import Spec
 from linewatt.report.charts.time_series import (
     Points,
     of_usual_length,
+    rtt_points,
     sum_if_complete,
     thinned,
     throughput_points,
@@ -30,15 +32,21 @@ from linewatt.report.provenance import provenance_words
 from linewatt.report.series import plural
 from linewatt.report.trials.digest import Digest, system_power
 from linewatt.store import Course, read_courses, trial_dir
-from linewatt.units import ghz_from_hz, percent_from_cores
+from linewatt.units import ghz_from_hz, ms_from_s, percent_from_cores
 
 MOST_FIGURES = 12
 MOST_TRIALS = 4
 _RETRANSMITS = "Retransmits"
+_RTT = "RTT"
 _COLUMNS_ARE = (
     "A column is one trial; shaded: the window that figures are from. Rates and CPU are means since the "
     "reading before, watts as read."
 )
+_TCP_ROWS_ARE = {
+    _RETRANSMITS: " Retransmits are of all TCP of the sender's host.",
+    _RTT: " RTT is the smoothed RTT of the sender's kernel (tcp_info), as read; mean of the load's streams.",
+}
+"""what a row of TCP covers, by its quantity"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +110,7 @@ def _figure(view: Digest, summary: CaseSummary, runs: Sequence[Trial]) -> Figure
     return Figure(
         name=f"time-{summary.case.key}-{summary.case.sender}-{summary.case.receiver}".replace(" ", ""),
         title=f"{view.describe(summary.case)}: over time",
-        caption=f"{_COLUMNS_ARE}{_source(shown)}{_of_host_words(rows)}{omitted_words}{''.join(absent)}",
+        caption=f"{_COLUMNS_ARE}{_source(shown)}{_tcp_words(rows)}{omitted_words}{''.join(absent)}",
         description="; ".join(_range(track.name, row) for track, row in rows.items()),
         spec=_spec(rows, list(labels.values())),
         wide=len(shown) > 2,
@@ -110,10 +118,9 @@ def _figure(view: Digest, summary: CaseSummary, runs: Sequence[Trial]) -> Figure
     )
 
 
-def _of_host_words(tracks: Iterable[_Track]) -> str:
-    """What retransmits are of, where they are drawn."""
-    drawn = any(track.quantity == _RETRANSMITS for track in tracks)
-    return " Retransmits are of all TCP of the sender's host." if drawn else ""
+def _tcp_words(tracks: Iterable[_Track]) -> str:
+    """What retransmits and RTT are of, where they are drawn."""
+    return "".join(_TCP_ROWS_ARE.get(track.quantity, "") for track in tracks)
 
 
 def _telling(trials: Sequence[Trial]) -> list[Trial]:
@@ -140,11 +147,14 @@ def _source(shown: Sequence[Trial]) -> str:
 
 def _tracks(summary: CaseSummary) -> tuple[_Track, ...]:
     unit = METRIC_BY_NAME["throughput_bps"].unit([summary])
-    sent_again = _Track(_RETRANSMITS, "/s", _retransmits, float, ("sender",), stepped=True, always=False)
+    of_tcp = (
+        _Track(_RETRANSMITS, "/s", _retransmits, float, ("sender",), stepped=True, always=False),
+        _Track(_RTT, "ms", rtt_points, ms_from_s, ("sender",), always=False),
+    )
     return (
         _Track("Throughput", unit.name, throughput_points, unit.from_si, ("receiver",), stepped=True),
         _Track("CPU", "%", _of_host("cpu", "cores"), percent_from_cores, stepped=True),
-        *([sent_again] if summary.case.test == "tcp" else []),
+        *(of_tcp if summary.case.test == "tcp" else ()),
         _Track("System power", "W", _system, float),
         _Track("Frequency", "GHz", _of_host("frequency", "Hz"), ghz_from_hz, always=False),
         _Track("Fastest fan", "rpm", _of_host("fan", "rpm"), float, always=False),
