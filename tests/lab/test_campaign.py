@@ -370,7 +370,8 @@ def test_kill_dash_nine_leaves_no_process_and_restore_and_resume_finish_the_camp
     results = [path for path in bench.results.iterdir() if (path / "trials").is_dir()]
     assert len(results) == 1
     stored = {path: path.stat().st_mtime_ns for path in results[0].glob("trials/*/trial.json")}
-    bench.run("resume", "last")
+    resumed = bench.run("resume", "last")
+    assert "1 of 2 trials to run, about 3.10 s" in resumed.stderr
     assert [trial["number"] for trial in bench.trials()] == [1, 2]
     assert all(trial["status"] == "done" for trial in bench.trials())
     again = {path: path.stat().st_mtime_ns for path in results[0].glob("trials/*/trial.json")}

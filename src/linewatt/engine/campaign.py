@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linewatt.campaign import Campaign, setting_of_hosts
-from linewatt.campaign.planning import Plan, PlannedTrial, Round, Site, plan_campaign
+from linewatt.campaign.planning import Plan, PlannedTrial, Round, Site, plan_campaign, remaining_s
 from linewatt.campaign.planning import plan_as_dict as plan_dict
 from linewatt.core.feature import FurtherTrials, further_trials
 from linewatt.engine import events, labels
@@ -148,6 +148,7 @@ class CampaignRun(Run[events.Ended]):
             further = lacking_trials(path, self._plan.further)
             await self._opened(stage, next(chain(rounds, *further.values())))
             async with self._measuring():
+                self._say_started(path, remaining, self._duration_s(result, rounds, further))
                 await self._rounds(path, rounds, stage, remaining)
                 for trials in further_trials():
                     await self._further(trials, path, further.get(trials.name, ()), stage)
@@ -157,6 +158,20 @@ class CampaignRun(Run[events.Ended]):
                 raise
             raise HostError(f"{error}; continue with: linewatt resume {path.name}") from error
 
+    def _duration_s(
+        self, result: Result | None, rounds: Sequence[Round], further: Mapping[str, Sequence[Round]]
+    ) -> float:
+        """How long what is left takes: of a new result all of the plan."""
+        if result is None:
+            return self._plan.duration_s
+        begun_settings = {setting_of_hosts(trial.case) for trial in result.trials}
+        return remaining_s(self._campaign, rounds, further, begun_settings)
+
+    def _say_started(self, path: Path, remaining: Remaining, duration_s: float) -> None:
+        stored = remaining.total - remaining.to_run
+        at_most = self._plan.least_s is not None
+        self._say(events.Started(path.name, str(path), remaining.total, stored, duration_s, at_most=at_most))
+
     async def _rounds(self, path: Path, rounds: Sequence[Round], stage: Stage, remaining: Remaining) -> None:
         from linewatt.engine.rounds import RoundRunner
 
@@ -165,12 +180,8 @@ class CampaignRun(Run[events.Ended]):
                 remaining.learn(event.trial)
             self._say(event)
 
-        total, to_run, plan = remaining.total, remaining.to_run, self._plan
-        adaptive = plan.least_s is not None
-        self._say(
-            events.Started(path.name, str(path), total, total - to_run, plan.duration_s, at_most=adaptive)
-        )
-        runner = RoundRunner(self._session, self._campaign, stage, load_result(path), total, say, self._maker)
+        result = load_result(path)
+        runner = RoundRunner(self._session, self._campaign, stage, result, remaining.total, say, self._maker)
         try:
             for position, planned in enumerate(rounds):
                 round_ = remaining.round(planned)

@@ -12,10 +12,10 @@ from tests.unit.placement.test_policy import machine
 
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Label
-from linewatt.campaign.factors import load_options
+from linewatt.campaign.factors import load_options, setting_of_hosts
 from linewatt.campaign.planning.places import Site
 from linewatt.campaign.planning.plain import plan_as_dict
-from linewatt.campaign.planning.plan import Plan, plan_campaign
+from linewatt.campaign.planning.plan import Plan, plan_campaign, remaining_s
 from linewatt.campaign.reading.sites import site_of_host
 from linewatt.errors import InvalidInput
 from linewatt.loads.iperf3 import LOAD
@@ -136,6 +136,18 @@ def test_levels_are_interleaved_and_idle_is_planned_once_a_setting() -> None:
     planned = plan_campaign(one, 0)
     assert [dict(trial.case.factors)["mtu"] for trial in planned.trials] == ["1500", "9000"] * 3
     assert planned.duration_s == pytest.approx(2 * 2.0 + 6 * 5.1)
+
+
+def test_the_time_of_what_is_left_is_that_of_its_rounds_and_of_the_idle_windows_still_due() -> None:
+    of = campaign(factors={"mtu": ("1500", "9000")}, trials=3)
+    planned = plan_campaign(of, 0)
+    whole_s = remaining_s(of, planned.rounds, planned.further, ())
+    assert whole_s == pytest.approx(planned.duration_s)
+    base, second = (setting_of_hosts(round_.trials[0].case) for round_ in planned.rounds[:2])
+    last_rounds = planned.rounds[-2:]
+    assert remaining_s(of, last_rounds, {}, {base}) == pytest.approx(2.0 + 2 * 5.1)
+    assert remaining_s(of, last_rounds, {}, {base, second}) == pytest.approx(2 * 5.1)
+    assert remaining_s(of, (), {}, {base, second}) == 0
 
 
 def test_what_is_of_the_load_needs_no_idle_window_of_its_own() -> None:

@@ -16,6 +16,7 @@ from .plan import PlannedInstance as PlannedInstance
 from .plan import PlannedTrial as PlannedTrial
 from .plan import Round as Round
 from .plan import plan_campaign as plan_campaign
+from .plan import remaining_s as remaining_s
 from .plan import seed_of_campaign as seed_of_campaign
 from .programs import ALLOW_COMMANDS as ALLOW_COMMANDS
 from .programs import Program as Program

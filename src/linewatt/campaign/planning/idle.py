@@ -88,14 +88,16 @@ def rounds_between(campaign: Campaign) -> int | None:
     return max(1, math.floor(campaign.idle_s * (1 - ratio) / (ratio * campaign.load_s) + 1e-9))
 
 
-def idle_time(campaign: Campaign, settings: int, rounds: Iterable[Loaded] = ()) -> IdleTime:
+def idle_time(
+    campaign: Campaign, settings: int, rounds: Iterable[Loaded] = (), *, begun: int = 0
+) -> IdleTime:
     """What idle takes with so many settings: with power, windows before and after each of them, and between
-    the ``rounds``, which are in the order of time."""
+    the ``rounds``, which are in the order of time. ``begun`` of the settings have their window before."""
     if campaign.idle_s <= 0:
         return NO_IDLE
     interval_rounds = rounds_between(campaign)
     between = None if interval_rounds is None else _count_between(interval_rounds, rounds)
-    windows = settings * (2 if campaign.measures_power else 1) + (between or 0)
+    windows = settings * (2 if campaign.measures_power else 1) - begun + (between or 0)
     settle_limits = settling_limits(campaign.idle_s, powered=campaign.measures_power)
     return IdleTime(
         windows,

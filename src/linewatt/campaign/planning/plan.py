@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any
@@ -219,10 +219,7 @@ def plan_campaign(campaign: Campaign, seed: int, sites: Mapping[str, Site] | Non
         name: _further_rounds(of_feature.cases(campaign, cases), fits, frozenset(base))
         for name, of_feature in plans.items()
     }
-    further_s = sum(
-        _duration_s(campaign, len(trials), 0.0) + plans[name].overhead_s * len(trials)
-        for name, trials in further.items()
-    )
+    further_s = _further_s(campaign, further)
     return Plan(
         cases=tuple(cases),
         rounds=rounds,
@@ -242,6 +239,22 @@ def plan_campaign(campaign: Campaign, seed: int, sites: Mapping[str, Site] | Non
         steps=step_fits,
         further={name: trials for name, trials in further.items() if trials},
     )
+
+
+def remaining_s(
+    campaign: Campaign,
+    rounds: Sequence[Round],
+    further: Mapping[str, Sequence[Round]],
+    begun_settings: Collection[Hashable],
+) -> float:
+    """How long the last rounds and further trials of a plan take, estimated as the whole plan is.
+
+    ``begun_settings`` had trials before, so that the idle window before their first trial is not due again.
+    """
+    settings = {factors.setting_of_hosts(round_.trials[0].case) for round_ in rounds}
+    begun = len(settings.intersection(begun_settings))
+    idle = idle_time(campaign, len(settings), _loaded(rounds), begun=begun)
+    return _duration_s(campaign, len(rounds), idle.least_s) + _further_s(campaign, further)
 
 
 def _loaded(rounds: Iterable[Round]) -> Iterator[Loaded]:
@@ -275,6 +288,15 @@ def _duration_s(campaign: Campaign, rounds: int, idle_s: float) -> float:
     if campaign.feature_load is not None:
         overhead_s += planning_of(campaign.feature_load).overhead_s
     return idle_s + rounds * (load.lead_s + campaign.load_s + load.trail_s + overhead_s)
+
+
+def _further_s(campaign: Campaign, further: Mapping[str, Sequence[Round]]) -> float:
+    """How long a feature's further trials take, by name."""
+    plans = further_plans(campaign)
+    return sum(
+        _duration_s(campaign, len(rounds), 0.0) + plans[name].overhead_s * len(rounds)
+        for name, rounds in further.items()
+    )
 
 
 def _least_s(campaign: Campaign, rounds: Iterable[Round], idle_s: float) -> float | None:
