@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The optional parts of the package, and the command that installs one of them here."""
+"""What is installed only where it is wanted: the commands that install it for the running Python."""
 
 from __future__ import annotations
 
@@ -11,11 +11,16 @@ _PACKAGE_FOLDER = Path(__file__).resolve().parent
 
 
 def install_command(extra: str, package_folder: Path = _PACKAGE_FOLDER) -> str:
-    """The shell command that installs ``linewatt[extra]`` for the running Python.
+    """The shell command that installs ``linewatt[extra]``.
 
     In a checkout, which has ``pyproject.toml`` beside ``src/``, it installs from there.
     """
     checkout = package_folder.parent.parent
     is_checkout = package_folder.parent.name == "src" and (checkout / "pyproject.toml").is_file()
     requirement = f"{checkout if is_checkout else 'linewatt'}[{extra}]"
+    return package_install_command(requirement)
+
+
+def package_install_command(requirement: str) -> str:
+    """The shell command that installs a package that no extra of linewatt has."""
     return shlex.join([sys.executable or "python3", "-m", "pip", "install", requirement])

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from linewatt.errors import LinewattError
+from linewatt.extras import package_install_command
 from linewatt.store import sample_columns
 
 _NUMBER = r"regexp_extract(filename, '/trials/([0-9]+)/samples[.]parquet$', 1)"
@@ -57,6 +58,6 @@ def _needed(package: str, what: str) -> None:
         import_module(package)
     except ImportError:
         raise LinewattError(
-            f"samples as {what} need {package}, which is not installed: pip install {package}; "
+            f"samples as {what} need {package}, which is not installed: {package_install_command(package)}; "
             "numpy() and duckdb() need nothing more"
         ) from None

@@ -26,6 +26,7 @@ import linewatt
 from linewatt import events
 from linewatt.api import runs
 from linewatt.errors import ChangeError, HostError, InvalidInput, StoreError
+from linewatt.extras import package_install_command
 from linewatt.model import Case
 from linewatt.report.columns import COLUMNS, MORE_COLUMNS
 
@@ -249,8 +250,9 @@ def test_a_package_that_is_not_there_is_named(
     results: linewatt.Results, monkeypatch: pytest.MonkeyPatch, method: str, package: str
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
+    command = package_install_command(package)
     with pytest.raises(
-        linewatt.LinewattError, match=f"need {package}, which is not installed: pip install {package}"
+        linewatt.LinewattError, match=f"need {package}, which is not installed: {re.escape(command)};"
     ):
         getattr(results.last.samples(), method)()
 

@@ -14,6 +14,7 @@ import pytest
 from linewatt.campaign.reading.file import load_campaign
 from linewatt.engine.live.secrets import notes_on_open_files, read_passwords
 from linewatt.errors import InvalidInput
+from linewatt.extras import package_install_command
 from linewatt.features.users.server_password import server_password
 
 NAME = "LINEWATT_TEST_PASSWORD"
@@ -80,6 +81,15 @@ def test_a_file_without_a_password_is_refused_by_its_name_and_never_its_content(
     with pytest.raises(InvalidInput, match=said) as caught:
         asked(tmp_path, password_file="secret")  # noqa: S106  a name
     assert str(tmp_path / "secret") in str(caught.value)
+
+
+def test_a_keyring_that_is_not_installed_is_named_with_the_command_for_this_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "keyring", None)
+    with pytest.raises(InvalidInput, match="keyring is not installed") as caught:
+        asked(tmp_path, password_keyring="bmc/root")  # noqa: S106  a name in a keyring
+    assert package_install_command("keyring") in str(caught.value)
 
 
 def test_a_password_is_the_first_line_of_its_file_beside_the_campaign(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from linewatt.campaign import Campaign
 from linewatt.core.feature import feature_functions
 from linewatt.document import read_bytes
 from linewatt.errors import InvalidInput
+from linewatt.extras import package_install_command
 from linewatt.sensors.power import PowerConfig, Secret
 
 MOST_BYTES = 4096
@@ -104,8 +105,9 @@ def _from_keyring(where: str, name: str) -> str:
         keyring = import_module("keyring")  # no dependency: who names one has it
         errors = import_module("keyring.errors")
     except ImportError as error:
+        install = package_install_command("keyring")
         raise InvalidInput(
-            f"{where}.password_keyring: there is no keyring here; pip install keyring, or use password_file"
+            f"{where}.password_keyring: keyring is not installed; {install}, or use password_file"
         ) from error
     service, _, user = name.partition("/")
     try:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linewatt.errors import InvalidInput, LabError
+from linewatt.extras import package_install_command
 from linewatt.features.lab.guests.spec import Guest
 from linewatt.features.lab.system import search_path
 
@@ -179,5 +180,5 @@ def _install_hint(missing: dict[str, str]) -> str:
     if packages:
         commands.append(f"apt-get install --no-install-recommends {packages}")
     if "virtme-run" in missing:
-        commands.append(f"{sys.executable} -m pip install virtme-ng")
+        commands.append(package_install_command("virtme-ng"))
     return f"lab: for guests are missing: {', '.join(missing)}; {' && '.join(commands)}"
