@@ -13,6 +13,9 @@ _HEAD = """\
 
 `make findings` writes this page from the declarations in `src/linewatt/findings/` and in features.
 
+Tables and reports show the title of a finding. JSON, CSV and SQL have its code. Below, the heading is the code, and the text begins
+with the title.
+
 A finding has a **rank**:
 
 - *Withheld*: the figures are not shown; the reason is shown instead.
@@ -56,8 +59,9 @@ def _room(title: str, kinds: tuple[Kind, ...]) -> str:
 
 def _entry(kind: Kind) -> str:
     figures = f", on {', '.join(kind.figures).replace('_', ' ')}" if kind.figures else ""
-    return (
-        f"### `{kind.code}`\n\n*{kind.rank.capitalize()}{figures}; once per {kind.scope}.* {kind.means}\n\n"
+    facts = f"*{kind.rank.capitalize()}{figures}; once per {kind.scope}.*"
+    return (  # the heading is the code alone: links name it
+        f"### `{kind.code}`\n\n**{kind.title}.** {facts} {kind.means}\n\n"
         f"- **Seen**: {kind.seen}\n{_weight(kind)}- **Do**: {kind.do}\n"
     )
 
