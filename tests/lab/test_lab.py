@@ -572,6 +572,8 @@ def test_the_command_prints_the_inventory_alone_on_stdout(name: str, tmp_path: P
     copy = tmp_path / "inventory.yaml"
     done = linewatt("up", "--name", name, "--inventory", str(copy))
     assert done.stdout == f"{copy}\n"
+    assert f'hosts: "{copy}"' in done.stderr
+    assert f"linewatt lab down --name {name}" in done.stderr
     assert copy.read_text() == (ROOT / name / "inventory.yaml").read_text()
     again = linewatt("up", "--name", name)
     assert again.stdout == f"{ROOT / name / 'inventory.yaml'}\n"

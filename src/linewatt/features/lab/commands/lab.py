@@ -13,13 +13,16 @@ import typer
 from linewatt.cli import Command, Group, print_json, put, say
 from linewatt.errors import InvalidInput
 from linewatt.features.lab.commands.kernels import kernels
+from linewatt.features.lab.commands.next_step import DEFAULT_NAME, next_step_lines
 
 if TYPE_CHECKING:
     from linewatt.features.lab.api import Guest, HostLayout, Lab, LabStatus
 
 SCHEMA_VERSION = 1
 
-_NAME = typer.Option("lab", "--name", metavar="NAME", help="Name of the lab: a-z, 0-9 and -, at most 20.")
+_NAME = typer.Option(
+    DEFAULT_NAME, "--name", metavar="NAME", help="Name of the lab: a-z, 0-9 and -, at most 20."
+)
 _JSON = typer.Option(False, "--json", help="Print one JSON document.")
 
 lab_app = typer.Typer(
@@ -132,7 +135,7 @@ def up(  # noqa: PLR0913  one parameter an option
 ) -> None:
     """Build a lab and print the path of its inventory.
 
-    Use it as hosts: of a campaign. Needs root.
+    Name it as hosts: in a campaign file. Also prints a first campaign file to copy. Needs root.
     """
     from linewatt.features.lab import api as lab
 
@@ -164,6 +167,9 @@ def up(  # noqa: PLR0913  one parameter an option
         print_json(_document_of_lab(built, path))
     else:
         put(str(path))
+        slow = vm is not None and not lab.has_kvm()
+        for line in next_step_lines(name, [host.name for host in built.hosts], path, slow=slow):
+            say(line)
 
 
 def _guests(
