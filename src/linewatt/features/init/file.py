@@ -43,7 +43,7 @@ def text_of_campaign(logins: tuple[Login, Login], looked: tuple[Looked, Looked],
             *(["families: [ipv6]"] if way.sender_address.version == 6 else []),
             _line("tests: [tcp]", "also udp-1500, udp-60, or any size"),
             _line("instances: [1, 4]", "load processes, each on a CPU of its own"),
-            _line("trials: 3", "of each case; 10 for a figure to publish"),
+            _line("trials: 3", "of each case; compare needs 4 or more, a figure to publish 10"),
             _line("window: {seconds: 10s, omit: 2s, tail: 2s}", "what is measured; load before and after it"),
             "",
         )

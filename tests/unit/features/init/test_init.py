@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.unit.conftest import Run
 
+from linewatt.analysis.comparison.rows import are_too_few
 from linewatt.campaign.planning.plan import plan_campaign
 from linewatt.campaign.reading.file import load_campaign
 from linewatt.errors import HostError, ParseError
@@ -148,10 +150,19 @@ def test_the_file_is_a_campaign_that_can_be_planned_and_says_what_its_lines_mean
     assert {name: [*sources] for name, sources in campaign.power.items() if sources} == {
         "gen": ["bmc", "cpu"]
     }
-    assert len(list(plan_campaign(campaign, seed=1).trials)) == 6
+    planned = plan_campaign(replace(campaign, power={}), seed=1)
+    assert len(list(planned.trials)) == 6
+    assert planned.duration_s <= 120
     assert "# 192.168.1.1/24, 25.0 Gbps; other interfaces: eno1, enp1s0f1np1, docker0" in text
     assert (gen.data_ipv4, dut.data_ipv4) == ("192.168.1.1", "192.168.1.2")
     assert max(map(len, text.splitlines())) <= 120
+
+
+def test_the_file_says_how_many_trials_a_verdict_needs() -> None:
+    logins = Login("gen", "gen", None, None), Login("dut", "dut", None, None)
+    text = text_of_campaign(logins, (GEN, DUT), ways(GEN, DUT)[0])
+    fewest = next(runs for runs in range(1, 20) if not are_too_few(runs, runs))
+    assert f"compare needs {fewest} or more" in text
 
 
 def test_load_over_the_interface_of_ssh_is_said_in_the_file() -> None:
