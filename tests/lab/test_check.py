@@ -149,10 +149,13 @@ def test_a_healthy_lab_is_ready_and_nothing_on_it_is_changed(bench: CheckBench) 
 
 
 def test_the_table_fits_a_terminal_and_ends_with_the_verdict(bench: CheckBench) -> None:
+    bench.environment = {**bench.environment, "COLUMNS": "80"}
     done = bench.check(bench.campaign(), status=0)
     lines = done.stdout.splitlines()
     assert max(map(len, lines)) <= 80
-    assert [line.split()[0] for line in lines[2:4]] == ["h1", "h2"]
+    assert lines[0].startswith("ok on every host: SSH, ")
+    head = next(at for at, line in enumerate(lines) if line.startswith("host "))
+    assert [line.split()[0] for line in lines[head + 1 : head + 3]] == ["h1", "h2"]
     assert lines[-1].startswith("t: ready")
     assert done.stderr == ""
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -32,23 +33,61 @@ def campaign(count: int = 2) -> Campaign:
     return replace(one, name="t", hosts={name: replace(spec, name=name) for name in names})
 
 
-def printed(checks: list[Check], count: int = 2) -> list[str]:
-    return list(command.lines(campaign(count), checks))
+def printed(checks: list[Check], count: int = 2, width: int = 80) -> list[str]:
+    return list(command.lines(campaign(count), checks, width))
 
 
-def test_every_check_has_its_mark_below_its_name() -> None:
-    statuses: dict[str, Status] = {"ssh": "ok", "tools": "fail", "root": "warn", "undo": "unknown"}
+def cells(lines: list[str], host: str, headings: dict[str, str]) -> dict[str, str]:
+    """What stands in the row of a host below the last words of some headings, in any of the tables."""
+    found = {}
+    for at, line in enumerate(lines):
+        if line.startswith("host "):
+            row = next(row for row in lines[at:] if row.startswith(f"{host} "))
+            for name, word in headings.items():
+                place = f"{line} ".find(f" {word} ") + 1
+                if place:
+                    found[name] = row[place:].split("  ")[0]
+    return found
+
+
+def test_what_is_not_ok_has_a_column_with_its_full_title_and_a_word_for_each_host() -> None:
+    statuses: dict[str, Status] = {
+        "ssh": "ok",
+        "tools": "fail",
+        "tick": "warn",
+        "mtu": "unknown",
+        "irqs": "ok",
+    }
     lines = printed([Check("h1", name, status, "found") for name, status in statuses.items()])
-    column = {
-        name: max(line.find(f" {name} ") for line in (f" {line} " for line in lines[:2]))
-        for name in check_titles()
-    }
-    row = lines[2].ljust(80)
-    assert row.startswith("h1")
-    assert {name: row[column[name]] for name in check_titles()} == {
-        name: command.MARKS[statuses.get(name)] for name in check_titles()
-    }
-    assert lines[3] == "h2"
+    assert lines[0] == "ok on every host: SSH, irqbalance"
+    headings = {"tools": "tools", "tick": "accounting", "mtu": "size"}
+    assert cells(lines, "h1", headings) == {"tools": "FAIL", "tick": "warning", "mtu": "not known"}
+    assert cells(lines, "h2", headings) == dict.fromkeys(headings, "–")
+    above = lines[next(at for at, line in enumerate(lines) if line.startswith("host ")) - 1]
+    assert above.split() == ["CPU", "packet"]
+
+
+def test_the_words_in_the_table_are_explained_below_it() -> None:
+    lines = printed([Check(host, "tick", "warn", "by the tick") for host in ("h1", "h2")])
+    assert "(warning: does not stop a run)" in lines
+    lines = printed([Check("h1", "tools", "fail", "no iperf3")])
+    assert "(FAIL: would spoil a result · –: does not apply, or was not checked)" in lines
+
+
+def test_hosts_that_are_all_well_need_no_table() -> None:
+    checks = [Check(host, name, "ok", "well") for host in ("h1", "h2") for name in check_titles()]
+    lines = printed(checks)
+    assert " ".join(" ".join(lines[:-2]).split()) == f"ok on every host: {', '.join(check_titles().values())}"
+    assert lines[-2:] == ["", "t: ready on 2 hosts"]
+
+
+def test_a_host_without_an_answer_is_not_among_those_that_are_well() -> None:
+    lines = printed(
+        [Check("h1", "ssh", "fail", "no route"), Check("h2", "ssh", "ok", ""), Check("h2", "tools", "ok", "")]
+    )
+    assert lines[0] == "ok on every host that answers: tools"
+    assert cells(lines, "h1", {"ssh": "SSH"}) == {"ssh": "FAIL"}
+    assert cells(lines, "h2", {"ssh": "SSH"}) == {"ssh": "ok"}
 
 
 def test_the_worst_mark_of_a_check_counts_and_failures_come_first() -> None:
@@ -84,11 +123,12 @@ checks = st.builds(
 )
 
 
-@given(st.lists(checks, max_size=40))
-def test_a_terminal_of_80_columns_has_room_for_it(found: list[Check]) -> None:
-    lines = printed(found)
+@given(st.lists(checks, max_size=40), st.sampled_from([60, 80, 100]))
+def test_the_terminal_has_room_for_it(found: list[Check], width: int) -> None:
+    lines = printed(found, width=width)
     assert all(
-        len(line) <= 80 or " " not in line[:80].strip() or len(line.split()[-1]) > 60 for line in lines
+        len(line) <= width or " " not in line[:width].strip() or len(line.split()[-1]) > width - 20
+        for line in lines
     )
     failures = {check for check in found if check.status == "fail"}
     assert sum(line.startswith("FAIL") for line in lines) == len(
@@ -119,4 +159,10 @@ def test_a_fix_is_printed_with_the_setting_before_and_how_it_is_taken_back() -> 
 def test_the_page_names_every_check_and_every_fix() -> None:
     page = (ROOT / "docs" / "check.md").read_text(encoding="utf-8")
     assert [name for name in NAMES if f"`{name}`" not in page] == []
+    table = page.partition("## What is checked")[2].partition("\n## ")[0]
+    rows = dict(re.findall(r"^\| `(\w+)`(?:: ([^|]+?))? \|", table, re.MULTILINE))
+    titles = {name: rows[name] or name for name in check_titles()}
+    assert {name: title.lower() for name, title in titles.items()} == {
+        name: title.lower() for name, title in check_titles().items()
+    }
     assert f"`{PROFILE}`" in page

@@ -95,7 +95,7 @@ def test_a_live_line_moves_the_cursor_and_its_text_does_not() -> None:
 def test_a_check_that_quotes_a_process_shows_its_name_without_acting_on_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    output.put("\n".join(check_command.lines(campaign(), [Check("h1", "ports", "fail", EVIL, EVIL)])))
+    output.put("\n".join(check_command.lines(campaign(), [Check("h1", "ports", "fail", EVIL, EVIL)], 80)))
     assert not acts(capsys.readouterr().out)
 
 

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether hosts are ready, in words and marks."""
+"""Whether hosts are ready: a table and sentences, or a document."""
 
 from __future__ import annotations
 
 import asyncio
-import textwrap
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,11 +14,12 @@ import typer
 
 from linewatt.campaign import Campaign, resolve_campaign
 from linewatt.campaign.reading import load_campaign
-from linewatt.cli.output import print_json, put_lines, say
+from linewatt.cli.output import columns_of_output, print_json, put_lines, say, wrapped
 from linewatt.engine.readiness import (
     Check,
     Checkup,
     Fixes,
+    Status,
     apply_fixes,
     check_titles,
     fixes_of_checks,
@@ -29,12 +29,25 @@ from linewatt.hosts.journal import state_dir
 from linewatt.report import plural
 
 SCHEMA_VERSION = 1
-WIDTH = 80
+MOST_COLUMNS = 120
+"""of lines of prose: longer ones are hard to read"""
 NAME_WIDTH = 24
-COLUMN = 3
-"""characters from mark to mark; names of checks stand on two lines in turn and have twice as many"""
-MARKS = {"ok": ".", "warn": "!", "fail": "X", "unknown": "?", None: " "}
-LEGEND = ". ok   ! warning   X would spoil a result   ? not known"
+GAP = 2
+"""blanks between columns of the table"""
+STATUS_WORDS: Mapping[Status | None, str] = {
+    "ok": "ok",
+    "warn": "warning",
+    "fail": "FAIL",
+    "unknown": "not known",
+    None: "–",
+}
+MEANINGS: Mapping[Status | None, str] = {
+    "fail": "would spoil a result",
+    "warn": "does not stop a run",
+    "unknown": "the host does not tell",
+    None: "does not apply, or was not checked",
+}
+"""of what stands in the table, beside what is ok"""
 
 
 def check_hosts(
@@ -48,7 +61,7 @@ def check_hosts(
     else:
         for line in fixed_lines(applied):
             say(line)
-        put_lines(lines(campaign, checks))
+        put_lines(lines(campaign, checks, columns_of_output()))
     if not ready(checks) or any(fixed_setting.problem for fixed_setting in applied.changes):
         raise typer.Exit(1)
 
@@ -81,7 +94,7 @@ def document(campaign: Campaign, checks: Sequence[Check], applied: Fixes) -> dic
         "schema_version": SCHEMA_VERSION,
         "campaign": campaign.name,
         "ready": ready(checks),
-        "counts": {status: counts[status] for status in MARKS if status is not None},
+        "counts": {status: counts[status] for status in STATUS_WORDS if status is not None},
         "checks": rows,
         "fixed": [asdict(fixed_setting) for fixed_setting in applied.changes],
         "journal": applied.journal,
@@ -100,42 +113,123 @@ def fixed_lines(applied: Fixes) -> Iterator[str]:
         yield f"these stay until linewatt restore puts them back (journal {applied.journal})"
 
 
-def lines(campaign: Campaign, checks: Sequence[Check]) -> Iterator[str]:
-    """The table, then what is wrong with the worst first, then one line that sums it up."""
-    yield from _table(campaign, checks)
-    yield ""
+def lines(campaign: Campaign, checks: Sequence[Check], width: int) -> Iterator[str]:
+    """What is ok, a table of all else, what is wrong with the worst first, and one line that sums it up."""
+    of_hosts = _by_host(campaign, checks)
+    yield from _ok_everywhere(of_hosts, width)
+    yield from _tables(of_hosts, width)
+    prose_width = min(width, MOST_COLUMNS)
     for status, word in (("fail", "FAIL"), ("warn", "warning")):
-        yield from _findings([check for check in checks if check.status == status], word)
-    yield from _unknown([check for check in checks if check.status == "unknown"])
+        yield from _findings([check for check in checks if check.status == status], word, prose_width)
+    yield from _unknown([check for check in checks if check.status == "unknown"], prose_width)
     yield _summary(campaign, checks)
 
 
-def _table(campaign: Campaign, checks: Sequence[Check]) -> Iterator[str]:
-    names = list(check_titles())
-    width = min(NAME_WIDTH, max(4, *(len(name) for name in campaign.hosts))) + 2
-    for line in (0, 1):
-        cells = [f"{name:<{2 * COLUMN}}" for name in names[line::2]]
-        yield (("host" if line else "").ljust(width + line * COLUMN) + "".join(cells)).rstrip()
-    for host in campaign.hosts:
-        shown = host if len(host) <= NAME_WIDTH else host[: NAME_WIDTH - 1] + "…"
-        host_checks = [check for check in checks if check.host == host]
-        marks = (MARKS[worst_status(check for check in host_checks if check.name == name)] for name in names)
-        yield (shown.ljust(width) + "".join(mark.ljust(COLUMN) for mark in marks)).rstrip()
-    yield LEGEND
+_StatusByHost = Mapping[str, Mapping[str, Status | None]]
+"""name of a check → host → its status there"""
 
 
-def _findings(checks: Sequence[Check], word: str) -> Iterator[str]:
+def _by_host(campaign: Campaign, checks: Sequence[Check]) -> _StatusByHost:
+    """The checks in the order of their titles."""
+    of_place: dict[tuple[str, str], list[Check]] = {}
+    for check in checks:
+        of_place.setdefault((check.name, check.host), []).append(check)
+    return {
+        name: {host: worst_status(of_place.get((name, host), ())) for host in campaign.hosts}
+        for name in check_titles()
+    }
+
+
+def _is_ok(of_hosts: Mapping[str, Status | None], asked: Collection[str]) -> bool:
+    """Whether a check is ok on all asked hosts that it applies to, and fails on none."""
+    statuses = {of_hosts[host] for host in asked}
+    return "ok" in statuses and statuses <= {"ok", None} and "fail" not in of_hosts.values()
+
+
+def _asked(of_hosts: _StatusByHost) -> list[str]:
+    """The hosts that were logged in to."""
+    return [host for host, status in of_hosts["ssh"].items() if status != "fail"]
+
+
+def _ok_everywhere(of_hosts: _StatusByHost, width: int) -> Iterator[str]:
+    asked = _asked(of_hosts)
+    titles = [check_titles()[name] for name, statuses in of_hosts.items() if _is_ok(statuses, asked)]
+    if titles:
+        where = "on every host" if len(asked) == len(of_hosts["ssh"]) else "on every host that answers"
+        yield from wrapped(f"ok {where}: {', '.join(titles)}", min(width, MOST_COLUMNS))
+        yield ""
+
+
+def _tables(of_hosts: _StatusByHost, width: int) -> Iterator[str]:
+    """Every check that is not ok on each host: a column each, in as many tables as the width asks for."""
+    asked = _asked(of_hosts)
+    shown = {
+        name: statuses
+        for name, statuses in of_hosts.items()
+        if any(statuses.values()) and not _is_ok(statuses, asked)
+    }
+    columns = [
+        (check_titles()[name].split(), [STATUS_WORDS[status] for status in statuses.values()])
+        for name, statuses in shown.items()
+    ]
+    hosts = ["host"], [_shortened(host) for host in of_hosts["ssh"]]
+    for portion in _portions(columns, width - _width(hosts)):
+        yield from _table([hosts, *portion])
+        yield ""
+    if shown:
+        marks = {status for statuses in shown.values() for status in statuses.values()}
+        meanings = (f"{STATUS_WORDS[mark]}: {words}" for mark, words in MEANINGS.items() if mark in marks)
+        yield from wrapped(f"({' · '.join(meanings)})", min(width, MOST_COLUMNS), 1)
+        yield ""
+
+
+_Column = tuple[list[str], list[str]]
+"""the words of its heading, each on a line, and a cell for each host"""
+
+
+def _width(column: _Column) -> int:
+    heading, cells = column
+    return max(map(len, [*heading, *cells])) + GAP
+
+
+def _portions(columns: Iterable[_Column], width: int) -> Iterator[list[_Column]]:
+    """Columns in portions that fit ``width``, at least one in each."""
+    portion: list[_Column] = []
+    for column in columns:
+        if portion and sum(map(_width, portion)) + _width(column) - GAP > width:
+            yield portion
+            portion = []
+        portion.append(column)
+    if portion:
+        yield portion
+
+
+def _table(columns: Sequence[_Column]) -> Iterator[str]:
+    """The headings end on one line."""
+    height = max(len(heading) for heading, _ in columns)
+    padded = [[*[""] * (height - len(heading)), *heading, *cells] for heading, cells in columns]
+    for row in zip(*padded, strict=True):
+        cells = (cell.ljust(_width(column)) for cell, column in zip(row, columns, strict=True))
+        yield "".join(cells).rstrip()
+
+
+def _shortened(host: str) -> str:
+    return host if len(host) <= NAME_WIDTH else f"{host[: NAME_WIDTH - 1]}…"
+
+
+def _findings(checks: Sequence[Check], word: str, width: int) -> Iterator[str]:
     """One paragraph each; what several hosts share is said once."""
     alike: dict[tuple[str, str, str], list[str]] = {}
     for check in checks:
         alike.setdefault((check.name, check.found, check.advice), []).append(check.host)
     for (name, finding, advice), hosts in alike.items():
-        yield from _wrapped(f"{word}  {_some(hosts)}: {check_titles().get(name, name)}: {finding}", "    ")
+        title = check_titles().get(name, name)
+        yield from wrapped(f"{word}  {_some(hosts)}: {title}: {finding}", width)
         if advice:
-            yield from _wrapped(f"    do: {advice}", "        ")
+            yield from wrapped(f"    do: {advice}", width)
 
 
-def _unknown(checks: Sequence[Check]) -> Iterator[str]:
+def _unknown(checks: Sequence[Check], width: int) -> Iterator[str]:
     """One line a host: it may be all right."""
     texts_by_host: dict[str, list[str]] = {}
     for check in checks:
@@ -145,18 +239,12 @@ def _unknown(checks: Sequence[Check]) -> Iterator[str]:
     for host, texts in texts_by_host.items():
         alike.setdefault("; ".join(dict.fromkeys(texts)), []).append(host)
     for text, hosts in alike.items():
-        yield from _wrapped(f"not known  {_some(hosts)}: {text}", "    ")
+        yield from wrapped(f"not known  {_some(hosts)}: {text}", width)
 
 
 def _some(hosts: Sequence[str]) -> str:
     names = list(dict.fromkeys(hosts))
     return ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:3])} and {len(names) - 3} more"
-
-
-def _wrapped(text: str, indent: str) -> list[str]:
-    return textwrap.wrap(
-        text, WIDTH, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
-    )
 
 
 def _summary(campaign: Campaign, checks: Sequence[Check]) -> str:
