@@ -43,7 +43,8 @@ def ssh(answer: HostAnswer) -> Check:
     """Of a host that was logged in to: how slowly it answers, or that its session could not be raised."""
     if answer.slow:
         advice = (
-            "is its line long, or is it busy? docs/slow-hosts.md has what that costs, and what can be stated"
+            "nothing, if its line is long; otherwise find what keeps it busy (docs/slow-hosts.md has what it "
+            "costs)"
         )
         return Check(answer.name, "ssh", "warn", answer.slow, advice)
     return Check(answer.name, "ssh", "ok", "host key and login accepted")
@@ -182,7 +183,7 @@ def alike(answers: Sequence[HostAnswer], load: Load) -> Iterator[Check]:
                 "warn",
                 f"{load.name} {version_text(version)} serves all streams in one thread, "
                 f"{threaded[0]} each in its own",
-                f"have one version everywhere: {version_text(first)} changed this",
+                f"install one version on all hosts: {version_text(first)} changed this",
             )
 
 
@@ -215,12 +216,14 @@ def clock(answer: HostAnswer) -> Check:
     evidence = f"{1000 * offset_s:+.1f} ms, known to ±{1000 * error_s:.1f} ms"
     if error_s > CLOCK_UNCERTAINTY_S:
         limit_ms = 1000 * CLOCK_UNCERTAINTY_S
-        advice = f"windows are aligned to ±{limit_ms:.0f} ms: is the management network slow or busy?"
+        advice = (
+            f"find what makes the management network slow or busy: windows are aligned to ±{limit_ms:.0f} ms"
+        )
         return Check(answer.name, "clock", "fail", evidence, advice)
     if abs(offset_s) > FAR_OFF_S:
         evidence = f"{offset_s:+.0f} s off"
         return Check(
-            answer.name, "clock", "warn", evidence, "linewatt converts times, its own logs do not: run NTP"
+            answer.name, "clock", "warn", evidence, "run NTP: linewatt converts times, the host's logs do not"
         )
     return Check(answer.name, "clock", "ok", evidence)
 
@@ -249,7 +252,11 @@ def _sources(answers: Iterable[PowerAnswer]) -> Iterator[Check]:
             yield Check(answer.host, "power", "unknown", f"{what}: {answer.problem}")
         elif answer.problem is not None:
             yield Check(
-                answer.host, "power", "fail", f"{what}: {answer.problem}", "a run would go on without it"
+                answer.host,
+                "power",
+                "fail",
+                f"{what}: {answer.problem}",
+                "look at its address, login and settings; a run would go on without it",
             )
         elif not answer.channels:
             yield Check(answer.host, "power", "fail", f"{what}: delivers nothing", "look at its settings")

@@ -51,7 +51,10 @@ def link(answer: HostAnswer, peers: Sequence[HostAnswer]) -> Check:
     others = {peer.name: peer.fact("nic", "speed_bps") for peer in peers}
     if slower := {peer: rate for peer, rate in others.items() if rate is not None and rate != speed}:
         listed = ", ".join(f"{peer} at {format_rate(rate)}" for peer, rate in sorted(slower.items()))
-        advice = "the slower end is the limit; if both should be alike, look at cables and negotiation"
+        advice = (
+            "nothing, if they are meant to differ: the slower end is the limit; otherwise look at cables and "
+            "negotiation"
+        )
         return Check(name, "link", "warn", f"{shown}, {listed}", advice)
     return Check(name, "link", "ok", shown)
 
@@ -76,14 +79,18 @@ def pcie(answer: HostAnswer) -> Check:
     if card_bps is not None and has < card_bps:
         evidence = f"{shown}, the card could do {format_rate(card_bps)}"
         return Check(
-            name, "pcie", "warn", evidence, "enough for this line; if not meant, look at slot and BIOS"
+            name,
+            "pcie",
+            "warn",
+            evidence,
+            "nothing for this line; if the card should do more, look at slot and BIOS",
         )
     ports = answer.live.card_ports or ()
     if len(ports) > 1 and has < len(ports) * line:
         evidence = f"{shown}, {len(ports)} ports of its card are up ({', '.join(ports)})"
-        advice = "enough for this line alone; keep the others quiet"
+        advice = "keep its other ports quiet: the slot is enough for this line alone"
         if further_nics(answer.facts):
-            advice = "enough for this line alone; of its ports together the slot is the limit"
+            advice = "nothing for this line alone; of its ports together the slot is the limit"
         return Check(name, "pcie", "warn", evidence, advice)
     return Check(name, "pcie", "ok", f"{shown}, the line has {format_rate(line)}")
 
@@ -137,10 +144,10 @@ def _route(path: PathAnswer, answer: HostAnswer) -> Check:
     if path.problem is not None:
         return Check(path.host, "route", "unknown", f"{to}: {path.problem}")
     if path.device is None:
-        advice = f"is {data} in the peer's network, or a route missing?"
+        advice = f"give {data} an address in the peer's network, or the host a route"
         return Check(path.host, "route", "fail", f"{to}: no route", advice)
     if path.device == "lo":
-        advice = "both hosts have the same address, or are one machine: packets must leave it"
+        advice = "give both hosts addresses of their own, or take two machines: packets must leave the host"
         return Check(path.host, "route", "fail", f"{to}: stays inside the host", advice)
     if path.device != data:
         of_a_port = path.interface is not None and path.device in answer.wants.spec.interfaces
@@ -161,8 +168,14 @@ def _route(path: PathAnswer, answer: HostAnswer) -> Check:
         return Check(path.host, "route", "fail", evidence, advice)
     if path.gateway is not None:
         evidence = f"{to}: over {data} through the gateway {path.gateway}"
-        return Check(path.host, "route", "warn", evidence, "what it can forward is part of the result")
+        return Check(path.host, "route", "warn", evidence, _GATEWAY_ADVICE)
     return Check(path.host, "route", "ok", f"{to} over {data}")
+
+
+_GATEWAY_ADVICE = (
+    "nothing, if it is meant: what the gateway can forward is part of the result; otherwise give both ends "
+    "addresses in one subnet"
+)
 
 
 def _mtu(path: PathAnswer, answers: Answers) -> Check:
