@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,12 +13,15 @@ from typing import Any
 
 import pytest
 
+from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.planning.places import Site
 from linewatt.campaign.reading.file import load_campaign
 from linewatt.engine.readiness.checkup import Checkup
 from linewatt.engine.readiness.readiness import Check
-from linewatt.errors import HostLost
-from linewatt.hosts.base import Completed, HostSpec
+from linewatt.errors import HostLost, InvalidInput, LinewattError, ParseError
+from linewatt.hosts.base import Completed, Host, HostSpec
 from linewatt.hosts.local import LocalHost
+from linewatt.tuning.base import Change
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "two-hosts.yaml"
 
@@ -59,7 +63,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lasts: int, file: Pat
     return list(asyncio.run(all_checks()))
 
 
-@pytest.mark.parametrize("lasts", [0, 1, 2])
+@pytest.mark.parametrize("lasts", [0, 1, 2, 3])
 def test_a_host_that_goes_away_in_the_middle_leaves_the_others_checks(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lasts: int
 ) -> None:
@@ -68,7 +72,7 @@ def test_a_host_that_goes_away_in_the_middle_leaves_the_others_checks(
     names = {check.name for check in checks if check.host == good}
     assert {"ssh", "tools", "clock", "tick", "cpus", "load", "link"} <= names
     lost = {check.name: check for check in checks if check.host == bad}
-    if lasts < 2:
+    if lasts < 3:
         assert lost["ssh"].status == "fail"
         assert lost["ssh"].found == "the SSH connection ended"
         assert lost.keys() == {"ssh", "undo"}
@@ -79,6 +83,53 @@ def test_a_host_that_goes_away_in_the_middle_leaves_the_others_checks(
         "unknown",
         "fail",
     }
+
+
+@pytest.mark.parametrize(
+    ("placement", "error", "status"),
+    [
+        ("auto", InvalidInput("the host's CPUs are not known (no /sys); name the CPUs to use"), "fail"),
+        ("none", InvalidInput("the host's CPUs are not known (no /sys); name the CPUs to use"), "ok"),
+        ("none", ParseError("what it shows of its CPUs is not understood"), "fail"),
+    ],
+)
+def test_cpus_that_end_a_run_before_it_begins_fail_with_its_sentence(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, placement: str, error: LinewattError, status: str
+) -> None:
+    def site_of_host(*_: object) -> Site:
+        raise error
+
+    monkeypatch.setattr("linewatt.engine.readiness.checkup.site_of_host", site_of_host)
+    hosts = {name: {"address": f"{name}.example", "data": "lo"} for name in ("a", "b")}
+    tests = {"pairs": ["a -> b"], "tests": ["tcp"], "instances": 1}
+    file = tmp_path / "campaign.yaml"
+    file.write_text(json.dumps({"name": "t", "hosts": hosts, **tests, "placement": placement}))
+    cpus = [check for check in asked(monkeypatch, tmp_path, 1000, file) if check.name == "cpus"]
+    refusals = [(check.host, check.found) for check in cpus if check.status == "fail"]
+    assert refusals == [(host, str(error)) for host in ("a", "b")] * (status == "fail")
+    assert all(check.advice for check in cpus if check.status == "fail")
+
+
+def test_what_only_a_placement_would_set_is_not_looked_for_where_there_is_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Without a place for its processes nobody knows which interrupts of an interface would move."""
+    asked_for: list[frozenset[Change]] = []
+
+    async def check_settings(host: Host, campaign: Campaign, changes: frozenset[Change]) -> None:
+        asked_for.append(changes)
+
+    monkeypatch.setattr("linewatt.engine.readiness.checkup.check_settings", check_settings)
+    host = {"data": "lo", "app_cpus": "0", "irq_cpus": "0"}
+    hosts = {name: {"address": f"{name}.example", **host} for name in ("a", "b")}
+    placements = {"factors": {"placement": ["pinned", "neighbour"]}, "instances": 500}
+    tests = {"pairs": ["a -> b"], "tests": ["tcp"], "ports": "5201-6201"}
+    file = tmp_path / "campaign.yaml"
+    file.write_text(json.dumps({"name": "t", "hosts": hosts, **tests, **placements}))
+    checks = asked(monkeypatch, tmp_path, 1000, file)
+    (refusal,) = (check for check in checks if check.advice == "choose another placement")
+    assert refusal.found.startswith("the policy neighbour needs two cores")
+    assert set(asked_for) == ({frozenset()} if os.getuid() == 0 else set())
 
 
 def test_a_soak_of_users_alone_is_checked_although_it_has_no_case(
@@ -93,6 +144,26 @@ def test_a_soak_of_users_alone_is_checked_although_it_has_no_case(
     assert client.status == "fail"
     assert "/nowhere/python cannot be used" in client.found
     assert [check.host for check in checks if check.name == "users"].count("server") == 1
+
+
+@pytest.mark.parametrize(
+    ("other", "is_told"),
+    [
+        (Check("h1", "link", "fail", "no interface eth9"), False),
+        (Check("h1", "tools", "fail", "no ethtool"), False),
+        (Check("h1", "link", "warn", "slower"), True),
+        (Check("h2", "link", "fail", "no interface eth9"), True),
+        (Check("h1", "ports", "fail", "port 5201 is taken"), True),
+    ],
+)
+def test_a_setting_that_fails_for_what_another_check_names_is_not_told_again(
+    other: Check, is_told: bool
+) -> None:
+    refused = Check("h1", "settings", "fail", "mtu eth9: no such interface", "change it")
+    assert Checkup._is_of_settings(refused, [other]) is is_told
+    taken = Check("h1", "settings", "ok", "the host can take what a run sets: mtu")
+    assert Checkup._is_of_settings(taken, [other])
+    assert not Checkup._is_of_settings(taken, [Check("h1", "ssh", "fail", "the SSH connection ended")])
 
 
 @pytest.mark.parametrize("profile", [True, False])

@@ -39,8 +39,9 @@ async def _check(host: Host, name: str, described: Mapping[str, Mapping[str, Hos
     for network, interface, how in sorted(taken):
         if interface in carrying:
             raise ChangeError(
-                f"{name}: network {network} {how}, but linewatt reaches the host at {address} through "
-                f"{interface} and would cut itself off; take another interface, or reach it another way"
+                f"network {network} {how}, but linewatt reaches the host at {address} through {interface} "
+                "and would cut itself off; take another interface, or reach it another way",
+                where=name,
             )
 
 

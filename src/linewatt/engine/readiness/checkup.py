@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -25,6 +25,7 @@ from linewatt.engine.readiness import checkup_power, readiness_cpu, readiness_ho
 from linewatt.engine.readiness.at_start import wants
 from linewatt.engine.readiness.checkup_paths import Paths
 from linewatt.engine.readiness.checkup_probes import live_command, parse_live
+from linewatt.engine.readiness.checkup_settings import check_settings
 from linewatt.engine.readiness.readiness import (
     CONTROLLER,
     Check,
@@ -46,6 +47,9 @@ from linewatt.tuning import Change
 
 FACTS_LIMIT_S = 20.0
 LIVE_LIMIT_S = 10.0
+_CAUSES_OF_REFUSALS = frozenset({"cpus", "link", "root", "tools"})
+"""checks whose failure makes settings fail"""
+_NAME_CPUS = "name app_cpus and irq_cpus of this host with placement: pinned, or write placement: none"
 
 T = TypeVar("T")
 
@@ -80,6 +84,8 @@ class _Planned:
     cases: tuple[Case, ...] = ()
     trials: tuple[PlannedTrial, ...] = ()
     changes: frozenset[Change] = frozenset()
+    refused: bool = False
+    """these hosts cannot have the plan, so that this is that of any hosts"""
 
 
 class Checkup:
@@ -130,6 +136,8 @@ class Checkup:
             checks: list[Check] = []
             planned = self._planned(checks)
             wants_by_host = wants(self.campaign, planned.cases, planned.trials, planned.changes)
+            changes = frozenset[Change]() if planned.refused else planned.changes
+            settings = await self._each(partial(self._ask_settings, changes))
             streams = await self._each(self._ask_streams)
             lives = await self._each(self._ask_live)
             answers = {
@@ -137,6 +145,8 @@ class Checkup:
                 for name in wants_by_host
             }
             checks += [check for name in answers for check in self._of_host(answers[name], answers)]
+            in_order = (settings.get(name) for name in answers)
+            checks += [check for check in in_order if check and self._is_of_settings(check, checks)]
             paths = Paths(self.campaign, self.hosts, answers, self._load)
             checks += [*await paths.checks()]
             for check in host_checks():
@@ -192,6 +202,24 @@ class Checkup:
     async def _ask_streams(self, host: Host) -> list[PowerAnswer]:
         return await checkup_power.ask_streams(self.campaign, host, allow_commands=self._allows)
 
+    @staticmethod
+    def _is_of_settings(check: Check, checks: Iterable[Check]) -> bool:
+        """Whether it tells more than the checks of its host do.
+
+        A setting fails, too, without its interface, its CPUs, its tool or root's rights.
+        """
+        failures = {
+            failure.name for failure in checks if failure.host == check.host and failure.status == "fail"
+        }
+        return "ssh" not in failures and (check.status != "fail" or not failures & _CAUSES_OF_REFUSALS)
+
+    async def _ask_settings(self, changes: Iterable[Change], host: Host) -> Check | None:
+        """Without root's rights nothing can be set, which is a check of its own."""
+        if self._found[host.spec.name].root.granted is False:
+            return None
+        async with self._connector.few:
+            return await check_settings(host, self.campaign, changes)
+
     async def _ask_feature(self, ask: AskHost, host: Host) -> Check | None:
         answer = self._found[host.spec.name]
         async with self._connector.few:
@@ -212,8 +240,11 @@ class Checkup:
                 try:
                     spec = self.campaign.hosts[name]
                     sites[name] = site_of_host(spec, host_state.facts, self._topologies.get(name))
-                except (InvalidInput, ParseError) as error:
-                    checks.append(Check(name, "cpus", "unknown", f"its topology: {error}"))
+                except ParseError as error:
+                    checks.append(Check(name, "cpus", "fail", error.without(name), _NAME_CPUS))
+                except InvalidInput as error:
+                    if _needs_cpus(self.campaign):
+                        checks.append(Check(name, "cpus", "fail", error.without(name), _NAME_CPUS))
         try:
             return _plan(self.campaign, sites)
         except InvalidInput as error:
@@ -221,7 +252,7 @@ class Checkup:
                 (error.where, error.problem) if isinstance(error, HostRefused) else (CONTROLLER, str(error))
             )
             checks.append(Check(where, "cpus", "fail", what, "choose another placement"))
-            return _plan(self.campaign)
+            return replace(_plan(self.campaign), refused=True)
 
     def _answer(self, name: str, host_wants: Wants, live: Live) -> HostAnswer:
         host_state = self._found[name]
@@ -245,6 +276,12 @@ class Checkup:
         checks += [check for check in alike if check.host == answer.name]
         checks += [*readiness_cpu.cpu_checks(answer), *readiness_cpu.one_machine(answer, peers)]
         return [*checks, *readiness_net.net_checks(answer, peers)]
+
+
+def _needs_cpus(campaign: Campaign) -> bool:
+    """Whether a run ends where the CPUs of a host are not known."""
+    kind = plan_kind(campaign)
+    return campaign.chooses_cpus and (kind is None or kind.plan(campaign).load_plan is not None)
 
 
 def _plan(campaign: Campaign, sites: Mapping[str, Site] | None = None) -> _Planned:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping
 
-from linewatt.errors import InvalidInput
+from linewatt.errors import HostRefused
 from linewatt.hosts import Host
 from linewatt.tuning import Change
 
@@ -24,7 +24,7 @@ for name; do case " $there " in *" $name "*) ;; *)
 
 
 async def check_congestion(changes: Iterable[Change], hosts: Mapping[str, Host]) -> None:
-    """Raises InvalidInput naming host, control and those there are; HostError."""
+    """Raises HostRefused naming host, control and those there are; HostError."""
     controls_by_host: dict[str, dict[str, None]] = {}
     for change in changes:
         if change.target.replace("/", ".") == KEY and change.host in hosts:
@@ -38,7 +38,8 @@ async def _check(host: Host, names: list[str]) -> None:
     done = await host.run(["bash", "-c", _ASK, "linewatt", *names], timeout_s=LIMIT_S)
     available, *missing = done.stdout.splitlines() or [""]
     if missing:
-        raise InvalidInput(
-            f"{host.spec.name}: there is no congestion control {missing[0]!r}; its kernel has "
-            f"{', '.join(available.split())}, and no module tcp_{missing[0]}"
+        raise HostRefused(
+            f"there is no congestion control {missing[0]!r}; its kernel has {', '.join(available.split())}, "
+            f"and no module tcp_{missing[0]}",
+            where=host.spec.name,
         )

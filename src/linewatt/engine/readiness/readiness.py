@@ -29,6 +29,7 @@ TITLES: Mapping[str, str] = {
     "ssh": "SSH",
     "tools": "tools",
     "root": "root's rights",
+    "settings": "settings",
     "clock": "clock",
     "tick": "CPU accounting",
     "cpus": "CPUs",
