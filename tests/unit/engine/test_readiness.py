@@ -156,6 +156,30 @@ def test_a_check_is_never_ok_without_a_fact_it_stands_on(check: str, section: st
     assert worst_status(found) != "ok"
 
 
+def test_each_warning_and_each_failure_of_a_host_that_answers_says_what_to_do() -> None:
+    far = answer(name="h2", nic={"speed_bps": 25e9})
+    slow = "an answer to a heartbeat took 2.0 s"
+    ill = [
+        answer(
+            cpu={"governor": "powersave", "c_states": {"C1": "off"}},
+            kernel={"tick_accounting": True, "irqbalance_running": True, "tuned_profile": "balanced"},
+            nic={"pci_width": 8, "pci_speed": "32.0 GT/s PCIe", "pci_max_speed": "64.0 GT/s PCIe"},
+        ),
+        replace(answer(root=Root(False), live=Live(dict.fromkeys(ALL_TOOLS, False))), slow=slow),
+        replace(answer(nic={"speed_bps": 10e9}), clock=Offset(100.0, 0.001)),
+    ]
+    checks = [
+        check
+        for host_answer in ill
+        for check in (*every(host_answer), *net.net_checks(host_answer, [far]))
+        if check.status in ("warn", "fail")
+    ]
+    assert {"ssh", "tools", "root", "clock", "tick", "irqs", "tuned", "freq", "sleep", "link", "pcie"} <= {
+        check.name for check in checks
+    }
+    assert [check for check in checks if not check.advice] == []
+
+
 @given(st.sets(st.sampled_from([(section, fact) for section, values in GOOD.items() for fact in values])))
 def test_what_is_not_known_never_turns_a_check_to_ok(unknown: set[tuple[str, str]]) -> None:
     """Facts taken away from a host that is ill everywhere: none of its checks gets well by it."""
