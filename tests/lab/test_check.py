@@ -275,7 +275,10 @@ def test_a_slow_governor_is_fixed_and_a_run_goes_on_top_of_it_and_restore_takes_
 
     assert "powersave holds the lowest" in the_failure(bench.checks(file, status=1), "h2", "freq")
     assert governor.read_text() == "powersave\n"
+    offered = " ".join(bench.check(file, status=1).stdout.split())
+    assert f"safe changes: governor performance on h2 do: linewatt check {file} --fix" in offered
     done = bench.check(file, "--fix", status=0)
+    assert "safe changes" not in done.stdout
     assert "fixed: h2: governor host = performance@0" in done.stderr
     assert "linewatt restore" in done.stderr
     assert governor.read_text() == "performance\n"

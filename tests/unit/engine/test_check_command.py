@@ -156,6 +156,31 @@ def test_a_fix_is_printed_with_the_setting_before_and_how_it_is_taken_back() -> 
     assert "linewatt restore" in lines[2]
 
 
+def test_changes_that_are_safe_are_offered_with_the_command_until_they_were_made() -> None:
+    checks = [
+        Check(
+            name,
+            "irqs",
+            "warn",
+            "irqbalance runs",
+            "stop it",
+            Change(name, "irqbalance", "host", "stopped", ""),
+        )
+        for name in ("h1", "h2")
+    ]
+    lines = list(command.lines(campaign(), checks, 80, "linewatt check t.yaml --fix"))
+    assert lines[-3:] == [
+        "safe changes: irqbalance stopped on h1, h2",
+        "    do: linewatt check t.yaml --fix (linewatt restore undoes them)",
+        "t: ready: 2 warnings on 2 hosts",
+    ]
+    assert not any("--fix" in line for line in command.lines(campaign(), checks, 80))
+    by_the_tick = [Check("h1", "tick", "warn", "by the tick")]
+    assert not any(
+        "--fix" in line for line in command.lines(campaign(), by_the_tick, 80, "linewatt check t.yaml --fix")
+    )
+
+
 def test_the_page_names_every_check_and_every_fix() -> None:
     page = (ROOT / "docs" / "check.md").read_text(encoding="utf-8")
     assert [name for name in NAMES if f"`{name}`" not in page] == []

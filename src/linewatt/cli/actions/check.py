@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -61,9 +62,15 @@ def check_hosts(
     else:
         for line in fixed_lines(applied):
             say(line)
-        put_lines(lines(campaign, checks, columns_of_output()))
+        fix_command = None if fix else _fix_command(file, hosts)
+        put_lines(lines(campaign, checks, columns_of_output(), fix_command))
     if not ready(checks) or any(fixed_setting.problem for fixed_setting in applied.changes):
         raise typer.Exit(1)
+
+
+def _fix_command(file: Path, hosts: Path | None) -> str:
+    inventory = () if hosts is None else ("--hosts", str(hosts))
+    return shlex.join(["linewatt", "check", str(file), *inventory, "--fix"])
 
 
 async def _checked(
@@ -113,8 +120,13 @@ def fixed_lines(applied: Fixes) -> Iterator[str]:
         yield f"these stay until linewatt restore puts them back (journal {applied.journal})"
 
 
-def lines(campaign: Campaign, checks: Sequence[Check], width: int) -> Iterator[str]:
-    """What is ok, a table of all else, what is wrong with the worst first, and one line that sums it up."""
+def lines(
+    campaign: Campaign, checks: Sequence[Check], width: int, fix_command: str | None = None
+) -> Iterator[str]:
+    """What is ok, a table of all else, what is wrong with the worst first, and one line that sums it up.
+
+    ``fix_command`` makes the changes that are safe; None: they are not offered.
+    """
     of_hosts = _by_host(campaign, checks)
     yield from _ok_everywhere(of_hosts, width)
     yield from _tables(of_hosts, width)
@@ -122,6 +134,8 @@ def lines(campaign: Campaign, checks: Sequence[Check], width: int) -> Iterator[s
     for status, word in (("fail", "FAIL"), ("warn", "warning")):
         yield from _findings([check for check in checks if check.status == status], word, prose_width)
     yield from _unknown([check for check in checks if check.status == "unknown"], prose_width)
+    if fix_command is not None:
+        yield from _offer_of_fix(checks, fix_command, prose_width)
     yield _summary(campaign, checks)
 
 
@@ -240,6 +254,17 @@ def _unknown(checks: Sequence[Check], width: int) -> Iterator[str]:
         alike.setdefault("; ".join(dict.fromkeys(texts)), []).append(host)
     for text, hosts in alike.items():
         yield from wrapped(f"not known  {_some(hosts)}: {text}", width)
+
+
+def _offer_of_fix(checks: Sequence[Check], fix_command: str, width: int) -> Iterator[str]:
+    """Which changes are safe, and the command that makes them; nothing where there are none."""
+    hosts_by_change: dict[str, list[str]] = {}
+    for fix in fixes_of_checks(checks):
+        hosts_by_change.setdefault(f"{fix.knob} {fix.value}", []).append(fix.host)
+    if hosts_by_change:
+        changes = "; ".join(f"{change} on {_some(hosts)}" for change, hosts in hosts_by_change.items())
+        yield from wrapped(f"safe changes: {changes}", width)
+        yield from wrapped(f"    do: {fix_command} (linewatt restore undoes them)", width)
 
 
 def _some(hosts: Sequence[str]) -> str:
