@@ -48,7 +48,7 @@ def tick(answer: HostAnswer) -> Check:
         "tick",
         "warn",
         f"CPU time is charged by the tick{f' (HZ={hz})' if hz else ''}: a load in step with it goes unseen",
-        "linewatt compares with the load's own account, and paces loads out of step; nothing to do",
+        "nothing: linewatt compares with the load's own account, and paces loads out of step",
     )
 
 
@@ -66,9 +66,14 @@ def cpus(answer: HostAnswer) -> Check:
         return _unknown(answer, "cpus", "cpus", "isolated", "which CPUs are isolated")
     alone = set(isolated)
     allowed = answer.fact("cpus", "allowed")
-    if allowed is not None and (shut := app - alone - set(allowed)):
-        evidence = f"logins are kept off CPU {format_cpulist(shut)}, which load processes are to use"
-        return Check(name, "cpus", "warn", evidence, "look at CPUAffinity and cpusets of sshd")
+    intended = set(spec.app_cpus or spec.cpus or online) - alone
+    if allowed is not None and (kept_off := (app | intended) - alone - set(allowed)):
+        evidence = (
+            f"logins may use CPU {format_cpulist(allowed)} only, so no load process would run on "
+            f"CPU {format_cpulist(kept_off)}"
+        )
+        advice = "widen CPUAffinity= and AllowedCPUs= of sshd's unit, or name the CPUs as cpus of the host"
+        return Check(name, "cpus", "warn", evidence, advice)
     if alone and not app:
         evidence = f"CPUs {format_cpulist(alone)} are isolated, and no load process is put on any"
         return Check(
@@ -156,7 +161,8 @@ def freq(answer: HostAnswer) -> Check:
             return _unknown(answer, "freq", "cpu", "frequency_driver", "what its powersave means: no driver")
         status, says = "fail", "powersave holds the lowest frequency"
     fix = Change(name, "governor", "host", "performance", "the same frequency in every trial")
-    return Check(name, "freq", status, f"{shown}: {says}", "set the governor performance", fix)
+    advice = "set it: cpupower frequency-set -g performance"
+    return Check(name, "freq", status, f"{shown}: {says}", advice, fix)
 
 
 def sleep(answer: HostAnswer) -> Check:
@@ -174,7 +180,7 @@ def sleep(answer: HostAnswer) -> Check:
     return Check(name, "sleep", "ok", f"{', '.join(states)} are on")
 
 
-_SLEEP_ADVICE = "idle power is not what it could be; switch them on unless that is what you measure"
+_SLEEP_ADVICE = "switch them on, unless that is what you measure: idle power is higher without them"
 
 
 def load(answer: HostAnswer) -> Check:
@@ -196,7 +202,9 @@ def load(answer: HostAnswer) -> Check:
     shared = bool(spec.shares_cpus_with) or spec.lab is not None
     status: Status = "fail" if busy[top] > SPOILT_RATIO and named and not shared else "warn"
     advice = (
-        "part of it is linewatt and other hosts: these share a machine" if shared else "see top on the host"
+        "nothing, if only this lab runs: part of it is linewatt and the other hosts of this machine"
+        if shared
+        else "look who uses it with top on the host, and stop that"
     )
     return Check(name, "load", status, evidence, advice)
 
