@@ -136,7 +136,7 @@ def lines(
     yield from _unknown([check for check in checks if check.status == "unknown"], prose_width)
     if fix_command is not None:
         yield from _offer_of_fix(checks, fix_command, prose_width)
-    yield _summary(campaign, checks)
+    yield _summary(campaign, checks, prose_width)
 
 
 _StatusByHost = Mapping[str, Mapping[str, Status | None]]
@@ -272,11 +272,14 @@ def _some(hosts: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:3])} and {len(names) - 3} more"
 
 
-def _summary(campaign: Campaign, checks: Sequence[Check]) -> str:
+def _summary(campaign: Campaign, checks: Sequence[Check], width: int) -> str:
+    """The verdict and how many are not well; on how many hosts, where there is room."""
     counts: Counter[str] = Counter(check.status for check in checks)
     nouns = (("fail", "failure"), ("warn", "warning"))
     words = [plural(counts[status], noun) for status, noun in nouns if counts[status]]
     words += [f"{counts['unknown']} not known"] if counts["unknown"] else []
     verdict = "ready" if ready(checks) else "not ready"
     more = f": {', '.join(words)}" if words else ""
-    return f"{campaign.name}: {verdict}{more} on {len(campaign.hosts)} hosts"
+    summary = f"{campaign.name}: {verdict}{more}"
+    of_hosts = f"{summary} on {len(campaign.hosts)} hosts"
+    return of_hosts if len(of_hosts) <= width else summary
