@@ -106,7 +106,7 @@ def test_loss_that_no_host_counted_is_a_limit_of_the_path() -> None:
     found = limit(run(0.02), run(0.02))
     assert found.kinds == ("retransmits",)
     assert found.words == (
-        "loss on the path (2.0 % of the segments sent again, 20,000 a trial; the sender dropped none, the "
+        "loss on the path (2.0 % of the segments retransmitted, 20,000 a trial; the sender dropped none, the "
         "receiver none: lost or reordered on the path)"
     )
 
@@ -177,7 +177,7 @@ def test_a_rate_that_arrived_over_a_path_that_loses_is_the_limit() -> None:
 def test_the_loss_is_on_the_first_screen_and_in_the_document() -> None:
     (summary,) = summarise([run(0.02, receiver=RING)])
     assert (
-        "limited by loss at the receiver (dut, 2.0 % of the segments sent again, 20,000 a trial"
+        "limited by loss at the receiver (dut, 2.0 % of the segments retransmitted, 20,000 a trial"
         in limit_words(summary)
     )
     (candidate,) = [

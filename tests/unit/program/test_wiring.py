@@ -520,7 +520,7 @@ def test_segments_that_were_sent_again_are_a_limit_with_the_place_where_they_wer
 ) -> None:
     found = verdict([told(change).trial()])
     assert (found.kinds, found.what) == (("retransmits",), what)
-    assert "2.0 % of the segments sent again" in found.evidence
+    assert "2.0 % of the segments retransmitted" in found.evidence
 
 
 # --- cases, through summarise() and the breakdown of their power ------------------------------------------

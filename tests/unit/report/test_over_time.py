@@ -121,9 +121,9 @@ def test_retransmits_are_the_sender_s_count_per_second(tmp_path: Path) -> None:
 def test_without_retransmits_the_caption_says_so_if_all_were_counted(tmp_path: Path) -> None:
     figure = with_retransmits(tmp_path / "counted", [7, 7, 7])
     assert track(figure, "Retransmits") == []
-    assert "No TCP segment was sent again." in figure.caption
+    assert "No TCP segment was retransmitted." in figure.caption
     figure = with_retransmits(tmp_path / "missing", [7, None, 7])
-    assert "sent again" not in figure.caption
+    assert "retransmitted" not in figure.caption
     udp = next(trial for trial in demo_trials() if trial.case.test != "tcp")
     figure = with_retransmits(tmp_path / "udp", [7, 9, 9], replace(udp, number=1))
     assert track(figure, "Retransmits") == []

@@ -56,7 +56,7 @@ explains them."""
 
 @dataclass(frozen=True, slots=True)
 class SentAgain:
-    """TCP segments that were sent again, and what the hosts dropped of packets that go that way, a trial.
+    """TCP segments that were retransmitted, and what the hosts dropped of packets that go that way, a trial.
 
     ``ratio`` is of all segments, ``drops`` the packets by end and place (``in the receive ring (missed)``),
     ``uncounted`` the ends whose counters are missing.
@@ -78,7 +78,7 @@ class SentAgain:
 
     @property
     def end(self) -> Role | None:
-        """The end that dropped so many that they explain what was sent again; ``None``: no end did."""
+        """The end that dropped so many that they explain the retransmits; ``None``: no end did."""
         roles: tuple[Role, Role] = ("sender", "receiver")
         dropping = (role for role in roles if self.dropped(role) >= OVERFLOW_PART * self.segments > 0)
         return next(dropping, None)

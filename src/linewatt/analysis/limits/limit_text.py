@@ -68,9 +68,11 @@ def _lost_name(again: SentAgain) -> str:
 
 
 def _sent_again(again: SentAgain) -> tuple[str, str]:
-    """``2.0 % of the segments sent again, 66,182 a trial``, and ``the sender dropped none, the receiver none:
-    lost or reordered on the path``."""
-    count = f"{format_percent(again.ratio)} of the segments sent again, {again.segments:,.0f} a trial"
+    """``2.0 % of the segments retransmitted, 66,182 a trial``, and where they were lost.
+
+    As ``the sender dropped none, the receiver none: lost or reordered on the path``.
+    """
+    count = f"{format_percent(again.ratio)} of the segments retransmitted, {again.segments:,.0f} a trial"
     if again.end is not None:
         dropped = f"the {again.end} dropped {again.dropped(again.end):,.0f} packets a trial"
         return count, f"{dropped}, most of them {again.place(again.end)}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TCP segments that were sent again as what may limit: how many, and where they were lost. Pure."""
+"""TCP segments that were retransmitted as what may limit: how many, and where they were lost. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ROLES: tuple[Role, Role] = ("sender", "receiver")
 
 
 def retransmitted_ratio(trial: Trial) -> float | None:
-    """Segments sent again as a part of all; ``None`` where they were not counted."""
+    """Segments retransmitted as a part of all; ``None`` where they were not counted."""
     if trial.retransmits is None or trial.window is None or not trial.throughput_bps:
         return None
     full = trial.throughput_bps * trial.window.seconds / SEGMENT_BITS  # of a larger MTU more than were sent
@@ -83,7 +83,7 @@ def retransmit_candidates(trial: Trial) -> Iterator[Candidate]:
         share=1 - _waited_for_windows(trial),
         source="retransmits that the load counted; counters of both hosts for where segments were lost; "
         "share: the time in which connections waited for no window or buffer (ss -ti)",
-        otherwise="fewer than 1 % of the segments sent again",
+        otherwise="fewer than 1 % of the segments retransmitted",
         sent_again=again,
     )
 

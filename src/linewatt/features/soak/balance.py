@@ -8,7 +8,7 @@ NICs count frames, so their bytes lie between two bounds:
   many segments (TSO, GRO) may count their headers once. Of puts that were cut a client has given its socket
   what never left it: up to :data:`SOCKET_BYTES` each, and no more than all that was incomplete;
 - at most the payload with a header for each segment of the smallest size, :data:`SEGMENT_BYTES`; an
-  acknowledgement for each segment of the other direction; each segment that was sent again; for each transfer
+  acknowledgement for each segment of the other direction; each retransmitted segment; for each transfer
   and login :data:`CONTROL_BYTES` of control connection and handshakes; for each transfer that was cut what
   sockets hold, :data:`SOCKET_BYTES`; and :data:`BACKGROUND_BPS` a host for all else that uses the interface,
   linewatt's own connection with its sensors among it.
@@ -35,7 +35,7 @@ PACKETS_APART = 1e-4
 """of the packets: NICs of both ends are not read at the same moment, and bridges talk"""
 LEAST_APART = 1000
 FEW_PACKETS = 100
-"""so few are no evidence of loss between NICs, whatever was sent again"""
+"""so few are no evidence of loss between NICs, whatever was retransmitted"""
 
 Verdict = Literal["balanced", "explained", "off"]
 
@@ -252,7 +252,7 @@ def _unexplained(book: Ledger, checks: Sequence[Check]) -> tuple[int | None, str
     if any(check.verdict == "off" for check in between):
         return missing, f"{missing:,} unexplained drops, sent and not received: {counts}; {_LOOK}"
     if again is None:
-        return None, "lost segments: no counter of those sent again was read"
+        return None, "lost segments: no counter of retransmitted segments was read"
     unexplained = max(0, again - counted_drops)
     unexplained = min(unexplained, missing) if len(between) == 2 else unexplained
     if unexplained == 0:
@@ -266,13 +266,13 @@ _LOOK = "the rest was lost between them: look at the counters of switches and li
 
 
 def _sent_again(book: Ledger) -> tuple[int | None, str]:
-    """Segments sent again less those that the other end had already, and the same in words."""
+    """Segments retransmitted less those that the other end had already, and the same in words."""
     again = _both(book, "retransmits")
     if again.value is None:
         return None, ""
     spurious = min(_both(book, "spurious").value or 0.0, again.value)
     needless = f", {spurious:,.0f} of them needlessly" if spurious else ""
-    return round(again.value - spurious), f"{again.value:,.0f} segments sent again{needless}, "
+    return round(again.value - spurious), f"{again.value:,.0f} segments retransmitted{needless}, "
 
 
 def _both(book: Ledger, key: str) -> Figure:

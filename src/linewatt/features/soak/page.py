@@ -93,8 +93,8 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
         "The ledger balances",
         "What clients hold for done and what the server’s log calls complete is the same to the byte, and "
         "what NICs counted lies between the payload and the payload with what protocols need: a header of at "
-        f"most {HEADER_BYTES} B for each segment of {SEGMENT_BYTES:,} B and its acknowledgement, segments "
-        f"sent again, {CONTROL_BYTES // 1024} KiB for each transfer and login, and "
+        f"most {HEADER_BYTES} B for each segment of {SEGMENT_BYTES:,} B and its acknowledgement, "
+        f"retransmitted segments, {CONTROL_BYTES // 1024} KiB for each transfer and login, and "
         f"{BACKGROUND_BPS / 1e3:,.0f} kbit/s a host for all else on the interface.",
     ),
     (

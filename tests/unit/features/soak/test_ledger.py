@@ -195,7 +195,7 @@ def test_segments_sent_again_that_no_counter_owns_up_to_are_unexplained_drops() 
     )
     assert found.unexplained == 5
     assert (
-        "40 segments sent again, 10 of them needlessly, 25 drops counted at the ends"
+        "40 segments retransmitted, 10 of them needlessly, 25 drops counted at the ends"
         in found.unexplained_words
     )
     _, found = checked({**again, ("c2", "softnet.dropped"): 55.0})

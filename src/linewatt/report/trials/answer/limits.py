@@ -105,7 +105,7 @@ class QuotaKeys:
 @dataclass(frozen=True, slots=True)
 class RetransmitKeys:
     sent_again_ratio: float
-    """Of retransmits: the part of the segments that was sent again."""
+    """Of retransmits: the part of the segments that was retransmitted."""
     sender_dropped: float | None
     """Packets a trial that the sender dropped of what it sent."""
     receiver_dropped: float | None

@@ -197,7 +197,7 @@ def _retransmits(courses: Sequence[Course], trial: Trial, role: Role) -> Points:
 def _none_sent_again(rows: Sequence[Row]) -> list[str]:
     """What a caption says in place of a row of zeros; nothing where any count is missing."""
     values = [row["value"] for row in rows if row["kind"] == "reading"]
-    return [" No TCP segment was sent again."] if values and None not in values else []
+    return [" No TCP segment was retransmitted."] if values and None not in values else []
 
 
 def _system(courses: Sequence[Course], trial: Trial, role: Role) -> Points:
