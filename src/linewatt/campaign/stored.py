@@ -99,8 +99,8 @@ def campaign_from_dict(stored: dict[str, Any]) -> Campaign:
         campaign = _campaign().validate_python(plain)
     except (KeyError, TypeError, AttributeError, ValidationError) as error:
         raise StoreError(
-            f"the campaign in its manifest.json cannot be read by this linewatt: {_first(error)}; run the "
-            "campaign's file again, or resume it with the version that wrote it"
+            f"the campaign in its manifest.json cannot be read by this linewatt: {_what_is_wrong(error)}; "
+            "run the campaign's file again, or resume it with the version that wrote it"
         ) from error
     return replace(campaign, sensors=sensors, power=power)
 
@@ -116,14 +116,14 @@ def _refuse_unknown(stored: Mapping[str, Any]) -> None:
         )
 
 
-def _first(error: Exception) -> str:
-    """The first thing that is wrong, in one line."""
+def _what_is_wrong(error: Exception) -> str:
+    """The first thing that is wrong, and where the other errors are, in one line."""
     if not isinstance(error, ValidationError):
         return f"{error} is missing" if isinstance(error, KeyError) else one_line(str(error))
     errors = error.errors(include_url=False)
-    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    where = ".".join(str(part) for part in errors[0]["loc"])
-    return one_line(f"{where}: {errors[0]['msg']}, got {show_value(errors[0]['input'])}{more}")
+    where, *other_places = dict.fromkeys(".".join(str(part) for part in each["loc"]) for each in errors)
+    also = f"; also wrong: {', '.join(other_places)}" if other_places else ""
+    return one_line(f"{where}: {errors[0]['msg']}, got {show_value(errors[0]['input'])}{also}")
 
 
 def _source(power_source: PowerSource) -> dict[str, Any]:

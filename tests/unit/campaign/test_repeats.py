@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from linewatt.campaign.planning.plan import Plan, plan_campaign
 from linewatt.campaign.reading import file
 from linewatt.cli.actions.plan import _lines as plan_lines
 from linewatt.engine.repeats import Remaining
+from linewatt.errors import StoreError
 from linewatt.model import Case, Trial
 from linewatt.report.trials.repeats import repeats_lines, repeats_phrases
 from linewatt.store.read import Result, read_as
@@ -222,6 +224,14 @@ def test_a_stored_campaign_keeps_when_its_cases_stop(tmp_path: Path) -> None:
     assert (of.min_trials, of.trials, of.until_ratio) == (5, 9, 0.005)
     again = stored.campaign_from_dict(json.loads(json.dumps(stored.campaign_as_dict(of))))
     assert (again.min_trials, again.trials, again.until_ratio) == (5, 9, 0.005)
+
+
+def test_a_stored_campaign_that_cannot_be_read_names_every_place(tmp_path: Path) -> None:
+    of = json.loads(json.dumps(stored.campaign_as_dict(campaign(tmp_path, "trials: 5"))))
+    with pytest.raises(StoreError) as error:
+        stored.campaign_from_dict({**of, "trials": "many", "omit_s": [], "tail_s": {}})
+    assert re.search(r"linewatt: \w+: .*; also wrong: \w+, \w+; run the campaign's file", str(error.value))
+    assert all(key in str(error.value) for key in ("trials", "omit_s", "tail_s"))
 
 
 def test_a_comparison_is_of_one_pair_and_one_test_only() -> None:
