@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.compare_factories import TCP, UDP, compared, made, numbered, runs, with_facts
+from tests.compare_factories import TCP, UDP, compared, compared_levels, made, numbered, runs, with_facts
 from tests.report_factories import HOSTILE, powered, stored
 from tests.unit.conftest import Run
 
@@ -66,6 +66,15 @@ def test_the_first_screen_has_the_verdict_in_its_colour(ratio: float, n: int, st
     found = compared(made("a", runs(n=n)), made("b", runs(ratio=ratio, seed=2, n=n), day=2))
     lines = fitted(first_screen_of_comparison(found, exit_finding(found, ("slower",))), 120)
     assert (said, style) in lines
+
+
+def test_without_a_check_the_first_screen_says_what_is_counted() -> None:
+    networks = numbered(*(runs(replace(TCP, network=name), seed=at) for at, name in enumerate("abc")))
+    several = compared_levels(made("two", networks), by="network")
+    lines = [line for line, _ in fitted(first_screen_of_comparison(several, exit_finding(several, ())), 120)]
+    assert lines[lines.index("VERDICTS  level against base, counted by quantity") + 1].startswith(
+        "  Throughput, "
+    )
 
 
 def test_an_equal_result_ends_with_0_and_a_thin_one_with_4(run: Run) -> None:

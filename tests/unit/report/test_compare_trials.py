@@ -45,6 +45,22 @@ def page_of(comparison: Comparison, base: Path, compared_path: Path) -> str:
     return render_comparison_page(comparison, exit_finding(comparison, ()), (base, compared_path))
 
 
+def test_metrics_without_any_verdict_are_folded_behind_the_others(tmp_path: Path) -> None:
+    def with_one_cpu(ratio: float, seed: int) -> tuple[Trial, ...]:
+        first, *others = runs(ratio=ratio, seed=seed)
+        unread = [replace(one.receiver, cpu_cores=None) for one in others if one.receiver is not None]
+        return (first, *(replace(one, receiver=end) for one, end in zip(others, unread, strict=True)))
+
+    base, other = made("a", with_one_cpu(1.0, 1)), made("b", with_one_cpu(0.95, 2), day=2)
+    paths = [stored(tmp_path, one) for one in (base, other)]
+    page = page_of(compared(base, other), *paths)
+    words = "Efficiency of the receiver, TCP, Mbps/core: 1 without a verdict"
+    assert page.count(f"<details><summary>{words}</summary>") == 1
+    assert page.index('id="verdicts-2"') < page.index('id="no-verdict"') < page.index(f"<summary>{words}")
+    alone = page_of(compared(base, other, metrics=["throughput"]), *paths)
+    assert 'id="no-verdict"' not in alone
+
+
 def test_significant_changes_are_drawn_first_and_the_largest_of_them_before_the_others() -> None:
     counts = (1, 2, 4, 8)
     few = runs(replace(TCP, instances=16), n=2, seed=5)

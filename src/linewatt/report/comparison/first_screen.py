@@ -31,8 +31,17 @@ def first_screen_of_comparison(comparison: Comparison, verdict: Finding) -> Scre
     *sides, turn = title if not comparison.levels else [*title, ""]
     entries = tuple((Line("", prose=words),) for words in tallies)
     colour = COLOUR_BY_EXIT_CODE[verdict.exit_code] if verdict.words else ""
+    base_name, compared_name = side_names(comparison)
+    counted = f"{compared_name} against {base_name}, counted by quantity"
     blocks = (
-        Block("Verdict", entries, outcome, rest="response", least=2, style=f"bold {colour}".strip()),
+        Block(
+            "Verdict" if outcome else "Verdicts",
+            entries,
+            outcome or (counted if entries else ""),
+            rest="response",
+            least=2,
+            style=f"bold {colour}".strip(),
+        ),
         Block("What differs", tuple(_differs(comparison)), _surely(comparison), rest="difference"),
         Block(
             "Largest changes", tuple(_changes(shown)), _changes_words(comparison), rest="comparison", least=2
@@ -42,7 +51,7 @@ def first_screen_of_comparison(comparison: Comparison, verdict: Finding) -> Scre
         ),
     )
     return Screen(
-        " against ".join(reversed(side_names(comparison))),
+        f"{compared_name} against {base_name}",
         tuple(line for line in sides if line),
         tuple(line for line in (*lab_words(comparison), turn, doubt) if line),
         f"{first}. {tallies[0] if outcome and tallies else ''}".strip(),

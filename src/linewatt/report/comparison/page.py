@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from jinja2 import Environment
 
@@ -70,10 +71,11 @@ def comparison_page_with_section(
 
 
 def _verdicts(comparison: Comparison) -> Iterator[Section]:
-    """A section a response."""
-    shown = tables(comparison)
-    if not shown:
+    """A section a response; those without any verdict share the last one, and open on request."""
+    every_table = tables(comparison)
+    if not every_table:
         yield Section("Verdicts", "verdicts-1", intro=("Nothing was compared.",))
+    shown = [table for table in every_table if table.has_verdicts] or every_table
     for at, (table, chart) in enumerate(zip(shown, drawings(shown), strict=True)):
         yield Section(
             table.title,
@@ -82,6 +84,8 @@ def _verdicts(comparison: Comparison) -> Iterator[Section]:
             () if chart is None else (chart,),
             intro=() if at else (factor_words(comparison),),
         )
+    folded = [replace(table.table, folded=table.table.title) for table in every_table if table not in shown]
+    yield Section("Without a verdict", "no-verdict", tuple(folded))
 
 
 def _differences(comparison: Comparison) -> Section:

@@ -59,6 +59,11 @@ class ResponseTable:
     """whether its rows are responses of one task"""
 
     @property
+    def has_verdicts(self) -> bool:
+        """Whether any row has a change, with its interval."""
+        return any(line.row.verdict.change is not None for line in self.lines)
+
+    @property
     def provenance(self) -> str:
         """In words, unless all was measured."""
         return sources(line.row.provenance for line in self.lines)
