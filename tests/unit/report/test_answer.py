@@ -399,6 +399,29 @@ def test_what_failed_is_named_in_matrices_levels_and_experiments() -> None:
     assert "port taken" in words(block(sweep(settings), "Best setting"))
 
 
+def test_a_heading_says_whether_the_best_setting_is_proven() -> None:
+    proven = sweep(experiment_trials(trials=5))
+    assert said(block(proven, "Best setting"))[0].prose.startswith("at mtu=9000: faster by 6.0 %")
+    thin = sweep(experiment_trials(trials=2, cv=0.03))
+    base, fastest = said(block(thin, "No setting proven better than the base"))
+    assert base.figures[0] == "20.00 Gbps"
+    assert base.prose.startswith("at the base gro=on mtu=1500 rps=off: ")
+    assert (fastest.name, fastest.prose) == ("fastest so far", "at mtu=9000: not proven faster than the base")
+    assert fastest.figures[0] == "21.20 Gbps"
+    assert [one.of for one in thin.blocks if one.title == "Cost of"] == ["the base"]
+    assert "at the base gro=on mtu=1500 rps=off" in thin.sentence
+
+
+def test_a_base_that_all_others_are_worse_than_is_the_best_setting() -> None:
+    def better_at_base(levels: Mapping[str, str]) -> float:
+        return 1.0 if dict(levels) == {"mtu": "1500", "gro": "on", "rps": "off"} else 0.5
+
+    [line] = said(block(sweep(experiment_trials(trials=5, effect=better_at_base)), "Best setting"))
+    assert line.prose.startswith(
+        "at the base gro=on mtu=1500 rps=off: all 3 other settings are worse beyond doubt"
+    )
+
+
 def test_letters_are_explained_in_markdown() -> None:
     made = "\n".join(markdown(screen_of([replace(one, flags=(RISES,)) for one in scaling_trials((1,))])))
     assert (

@@ -115,7 +115,7 @@ def test_show_has_a_line_a_level_its_verdict_and_the_best_setting() -> None:
 def test_show_names_the_base_where_it_is_kept_and_what_is_not_told_from_it() -> None:
     text = shown(experiment_result(experiment_trials(effect=lambda _: 1.0)))
     assert (
-        "Best setting found: gro=on mtu=1500 rps=off: the base is kept: of 3 other settings none is better "
+        "No best setting is proven: the base gro=on mtu=1500 rps=off: none of 3 other settings is better "
         "beyond doubt; not told from mtu=9000, gro=off and 1 more." in " ".join(text.split())
     )
 

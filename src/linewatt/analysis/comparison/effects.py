@@ -67,7 +67,10 @@ class Interaction:
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """The best setting found: ``setting`` is ``None`` where the base is kept, and ``words`` say why."""
+    """The best setting found: ``setting`` is ``None`` where no other is proven better than the base.
+
+    ``words`` say how much better it is than the base, or why the base is kept.
+    """
 
     setting: Setting | None
     words: str
@@ -83,6 +86,11 @@ class Best:
     """settings that are not beyond chance behind it, or behind the base where that is kept"""
     not_run: Setting | None = None
     """the best level of each factor, where several are better but were never run together"""
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether it is better than the base beyond doubt, or the base better than all other settings."""
+        return self.setting is not None or 0 < self.others == self.worse
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,18 +331,18 @@ def _best(
     """The setting with the best response among those that are better than the base beyond doubt."""
     contrasts = {setting: between(base, setting) for setting in settings if setting != base}
     if not contrasts:
-        return Best(None, "the base is kept: no other setting was run")
+        return Best(None, "no other setting was run")
     compared = sum(isinstance(contrast, Contrast) for contrast in contrasts.values())
     if not compared:
         why = next(contrast for contrast in contrasts.values() if isinstance(contrast, Missing))
-        return Best(None, f"the base is kept: not enough runs to compare settings with it ({why.reason})")
+        return Best(None, f"not enough runs to compare settings with the base ({why.reason})")
     judged = dict(zip(contrasts, verdicts_of_family(response, list(contrasts.values())), strict=True))
     better = {setting: verdict for setting, verdict in judged.items() if verdict.kind == "better"}
     if not better:
-        words = f"the base is kept: of {compared} other settings none is better beyond doubt"
         kinds = [verdict.kind for verdict in judged.values()]
-        best = Best(None, words, compared=compared, others=len(contrasts), worse=kinds.count("worse"))
-        return replace(best, undecided=kinds.count("undecided"), not_told=_not_told(response, judged))
+        best = Best(None, "", compared=compared, others=len(contrasts), worse=kinds.count("worse"))
+        best = replace(best, undecided=kinds.count("undecided"), not_told=_not_told(response, judged))
+        return replace(best, words=_why_kept(best))
     sign = 1 if response.higher_is_better else -1
     setting, verdict = max(
         better.items(), key=lambda item: sign * item[1].change.value if item[1].change else 0.0
@@ -343,6 +351,16 @@ def _best(
     behind = verdicts_of_family(response, [between(setting, rival) for rival in rivals])
     not_told = _not_told(response, dict(zip(rivals, behind, strict=True)))
     return Best(setting, f"{verdict.words} than the base", verdict, compared, not_told=not_told)
+
+
+def _why_kept(best: Best) -> str:
+    """Why the base is kept where other settings were compared with it."""
+    if best.is_proven:
+        others = f"all {best.others} other settings are" if best.others > 1 else "the other setting is"
+        return f"{others} worse beyond doubt"
+    if best.compared == 1:
+        return "the other setting is not better beyond doubt"
+    return f"none of {best.compared} other settings is better beyond doubt"
 
 
 def _not_told(response: Response, judged: Mapping[Setting, Verdict]) -> tuple[Setting, ...]:

@@ -87,10 +87,8 @@ def _best(group: GroupEffects, response_effects: ResponseEffects, result: str) -
     best = response_effects.best
     if best.setting is not None:
         return best.setting, f"throughput {best.words}"
-    if best.compared and best.worse == best.others:
-        return group.base, f"the base: throughput of all {best.others} other settings is lower beyond doubt"
-    if best.compared and not best.undecided:
-        return group.base, best.words
+    if best.is_proven or (best.compared and not best.undecided):
+        return group.base, f"the base: {best.words}"
     raise InvalidInput(
         f"best_of: {result} has no best setting: {best.words}; take more trials, or name settings yourself"
     )
@@ -119,7 +117,8 @@ def _doubts(result: Result, setting: Setting) -> Iterator[str]:
         yield f"its throughput is doubtful: {', '.join(sorted(best))}; {where}"
     if others := [case_codes - best for case_codes in codes.values() if case_codes - best]:
         named = ", ".join(sorted(set().union(*others)))
-        yield f"throughput of {len(others)} of {len(codes)} other settings is doubtful: {named}; {where}"
+        count = f"{len(others)} of {len(codes)} other settings" if len(codes) > 1 else "the other setting"
+        yield f"throughput of {count} is doubtful: {named}; {where}"
 
 
 def _same_load(campaign: Campaign, group: GroupEffects, result: str) -> None:

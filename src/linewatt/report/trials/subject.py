@@ -119,12 +119,16 @@ def experiment_subject(view: Digest) -> Subject | None:
     others = [
         forms for response in first.responses[1:] if (forms := _others(response, group_summaries, view))
     ]
-    entries = tuple(forms for _, forms in bests)
-    blocks = [Block("Best setting", entries, means_are(view), rest="line")]
+    entries = [forms for _, forms in bests]
+    fastest = _fastest(first, group_summaries)
+    if fastest is not None:
+        entries.insert(1, (Line("fastest so far", rate(fastest, view), _not_proven(fastest, first)),))
+    blocks = [Block(_best_title(groups), tuple(entries), means_are(view), rest="line")]
     blocks += [effects] if effects else []
     blocks += [Block("Effects on cost and loss", tuple(others), rest="response")] if others else []
     summary, (line, *_) = bests[0]
-    at = Best("the best setting", summary) if summary is not None and summary.throughput_bps else None
+    at_name = "the base" if first.responses[0].best.setting is None else "the best setting"
+    at = Best(at_name, summary) if summary is not None and summary.throughput_bps else None
     sentence = " ".join(filter(None, (in_words(line.figures), line.prose)))
     shown_cases = [
         Best(line.name, summary)
@@ -132,7 +136,9 @@ def experiment_subject(view: Digest) -> Subject | None:
         if summary is not None and summary.throughput_bps
     ]
     shown_cases += [
-        Best(setting_text(summary.case.factors), summary) for summary in group_summaries if effects
+        Best(setting_text(summary.case.factors), summary)
+        for summary in group_summaries
+        if effects or summary is fastest
     ]
     costs = _ends(
         (response.response for response in first.responses[1:] if _telling(response)), group_summaries
@@ -141,6 +147,29 @@ def experiment_subject(view: Digest) -> Subject | None:
     return Subject(
         f"{line.name}: {sentence}.", tuple(blocks), tuple(shown_cases), costs, at=at, lists=tuple(lists)
     )
+
+
+def _best_title(groups: Sequence[GroupEffects]) -> str:
+    """What the settings that are named are: proven the best, or the base for want of a better one."""
+    proven = [group.responses[0].best.is_proven for group in groups]
+    if all(proven):
+        return "Best setting"
+    return "Best setting where proven" if any(proven) else "No setting proven better than the base"
+
+
+def _fastest(group: GroupEffects, case_summaries: Sequence[CaseSummary]) -> CaseSummary | None:
+    """The setting with the highest mean throughput where no best one is proven, unless it is the base."""
+    response_effects = group.responses[0]
+    if response_effects.best.is_proven or response_effects.response.name != "throughput_bps":
+        return None
+    fastest = max(case_summaries, key=mean_bps, default=None)
+    return fastest if fastest is not None and fastest.case.factors != group.base else None
+
+
+def _not_proven(fastest: CaseSummary, group: GroupEffects) -> str:
+    """Its setting, by what differs from the base."""
+    changed = setting_text(pair for pair in fastest.case.factors if pair not in group.base)
+    return f"at {changed}: not proven faster than the base"
 
 
 def _best(group: GroupEffects, name: str, view: Digest) -> tuple[CaseSummary | None, Entry]:

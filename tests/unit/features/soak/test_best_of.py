@@ -95,7 +95,7 @@ def test_a_base_that_all_others_are_slower_than_is_the_best(tmp_path: Path) -> N
     best = best_of_in(found)
     assert best is not None
     assert best.setting == ((SIZE, "1M"),)
-    assert best.words == "the base: throughput of all 1 other settings is lower beyond doubt"
+    assert best.words == "the base: the other setting is worse beyond doubt"
 
 
 @pytest.mark.parametrize(
@@ -104,9 +104,9 @@ def test_a_base_that_all_others_are_slower_than_is_the_best(tmp_path: Path) -> N
         (
             lambda _: 1.0,
             {"values": {"cv": 0.3, "trials": 3}},
-            "none is better beyond doubt; take more trials, or name settings yourself",
+            "other settings is better beyond doubt; take more trials, or name settings yourself",
         ),
-        (large_is_faster, {"values": {"trials": 1}}, "not enough runs to compare settings with it"),
+        (large_is_faster, {"values": {"trials": 1}}, "not enough runs to compare settings with the base"),
         (large_is_faster, {"factors": {}}, "is not an experiment: its trials vary no factor"),
     ],
     ids=["too few to tell", "one trial of each", "no factors"],
@@ -235,7 +235,7 @@ def test_what_the_best_setting_was_compared_with_may_be_doubtful_too(tmp_path: P
     assert found is not None
     assert dict(found.setting or ()) == {SIZE: "1M"}
     assert [one for one in found.notes if "doubtful" in one] == [
-        "throughput of 1 of 1 other settings is doubtful: many-transfers-failed; "
+        "throughput of the other setting is doubtful: many-transfers-failed; "
         f"linewatt show {EXPERIMENT} has why"
     ]
 
@@ -302,7 +302,7 @@ def test_a_good_base_is_kept_and_what_is_not_told_from_it_is_named(tmp_path: Pat
     found = best_of_in(resolved(soak(tmp_path), tmp_path / "r"))
     assert found is not None
     assert dict(found.setting or ()) == {SIZE: "1M", SENDFILE: "on"}
-    assert found.words == "the base is kept: of 3 other settings none is better beyond doubt"
+    assert found.words == "the base: none of 3 other settings is better beyond doubt"
     assert found.notes[0] == f"not told from {SENDFILE}=off"
 
 

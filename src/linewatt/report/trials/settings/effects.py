@@ -114,7 +114,7 @@ def _table(group: GroupEffects, response_effects: ResponseEffects, name: str) ->
         ),
         notes=(
             *together,
-            Note("remark", f"Best setting found: {best_words(group, response_effects)}."),
+            Note("remark", _best_note(group, response_effects)),
             *legend_notes(provenance_legend([response_effects.provenance])),
         ),
         group_title="Factor",
@@ -151,6 +151,12 @@ def effect_words(effect: MainEffect) -> str:
     return effect.verdict.words + depends
 
 
+def _best_note(group: GroupEffects, response_effects: ResponseEffects) -> str:
+    """The best setting, or that none is proven."""
+    found = "Best setting found" if response_effects.best.is_proven else "No best setting is proven"
+    return f"{found}: {best_words(group, response_effects)}."
+
+
 def _marked(text: str, sure: str | None) -> str:
     return f"{text} {sure}" if sure else text
 
@@ -164,14 +170,17 @@ def _together(interaction: Interaction) -> str:
 
 
 def best_words(group: GroupEffects, response_effects: ResponseEffects, *, named: bool = True) -> str:
-    """The best setting, ``mtu=9000 gro=off: faster by …``; only what differs from the base is named."""
+    """The best setting, ``mtu=9000 gro=off: faster by …``; only what differs from the base is named.
+
+    The base where no other setting is proven better.
+    """
     best = response_effects.best
     doubts = "".join(f"; {doubt}" for doubt in best_doubts(group.base, best, named=named))
     if best.setting is None:
-        return f"{setting_text(group.base)}: {best.words}{doubts}"
+        return f"the base {setting_text(group.base)}: {best.words}{doubts}"
     changed = setting_text(pair for pair in best.setting if pair not in group.base)
     words = _marked(best.words, provenance_mark(response_effects.provenance))
-    among = "" if best.not_told else f", of {best.compared} others compared"
+    among = "" if best.not_told or best.compared == 1 else f", of {best.compared} others compared"
     return f"{changed}: {words}{among}{doubts}"
 
 
