@@ -298,7 +298,9 @@ def of_case(
         ci = ci_text(column, summary, unit) if intervals else None
         return replace(case_cell(column, summary, unit), doubts=doubts, ci=ci)
 
-    above = head(column, unit)
+    spreads = (column.value(summary) for summary in summaries)
+    has_spread = any(isinstance(value, Estimate) and value.sd is not None for value in spreads)
+    above = _with_sign(head(column, unit), "± SD" if column.show_sd and has_spread else "")
     return Shown(above if intervals else replace(above, show_ci=False), cell)
 
 
@@ -316,7 +318,19 @@ def of_power(
         doubts = marks.cell(summary.case, column.figure, role)
         return replace(power_cell(column, power, unit, summary.trials_done), doubts=doubts)
 
-    return Shown(power_head(column, role, unit, scope, powers.values()), cell)
+    above = power_head(column, role, unit, scope, powers.values())
+    bounds = [power.values.get(column.bound) for power in powers.values() if column.bound]
+    spreads = [power.values.get(column.name) for power in powers.values() if column.show_sd]
+    if any(bound is not None for bound in bounds):
+        above = _with_sign(above, "± bound")
+    elif any(spread is not None and spread.sd is not None for spread in spreads):
+        above = _with_sign(above, "± SD")
+    return Shown(above, cell)
+
+
+def _with_sign(above: Head, sign: str) -> Head:
+    """The head of a column in a terminal with a line that says what ± is below it."""
+    return replace(above, lines=f"{above.lines or above.title}\n{sign}") if sign else above
 
 
 _RESPONSES = {

@@ -422,6 +422,19 @@ def test_a_base_that_all_others_are_worse_than_is_the_best_setting() -> None:
     )
 
 
+def test_the_error_bound_behind_watts_above_idle_is_named() -> None:
+    power = (watts("psu-out", 250.0, idle_w=180.0, idle_uncertainty_w=4.0),)
+    bounded = [
+        replace(each, receiver=replace(each.receiver, power=power))
+        for each in scaling_trials((1,))
+        if each.receiver is not None
+    ]
+    cost = answer_of(*bounded).cost
+    assert any("70.0 ± 6.4 W above idle" in line.figures for line in said(cost))
+    assert cost.remark.startswith("watts: PSU DC out, ± error bound; ")
+    assert "±" not in answer_of(*powered(scaling_trials((1,)))).cost.remark
+
+
 def test_letters_are_explained_in_markdown() -> None:
     made = "\n".join(markdown(screen_of([replace(one, flags=(RISES,)) for one in scaling_trials((1,))])))
     assert (

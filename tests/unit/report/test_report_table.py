@@ -299,6 +299,13 @@ def test_role_table_has_both_ends_and_a_dash_where_a_role_is_unknown() -> None:
     assert (sender.keys[1].text, sender.cells[8].text) == ("sender h1", "53.0")
 
 
+def test_a_heading_says_that_plus_minus_is_the_standard_deviation() -> None:
+    headings = {head.title: head.lines for head in table(*demo_trials()).heads}
+    assert headings["Throughput"] == "Throughput\n± SD"
+    single = {head.title: head.lines for head in table(*demo_trials(trials=1)).heads}
+    assert "±" not in single["Throughput"]
+
+
 def test_no_role_table_without_roles() -> None:
     trials = [replace(each, sender=None, receiver=None) for each in scaling_trials((1, 2))]
     assert role_table(digest_of(result(trials)).groups[0]) is None

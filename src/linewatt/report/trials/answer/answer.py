@@ -325,11 +325,21 @@ def _cost(best: Best, view: Digest) -> Block:
     scopes = dict.fromkeys(
         SCOPE_WORDS.get(power.system_scope, power.system_scope) for power in powers if power.system_scope
     )
-    remarks = [f"watts: {', '.join(scopes)}"] if scopes else []
+    has_bound = any(_has_bound(summary, role) for summary, role in spots)
+    remarks = [f"watts: {', '.join(scopes)}{', ± error bound' if has_bound else ''}"] if scopes else []
     if cpu:
         remarks.append(_core([summary.case.host(role) for summary, role in spots], view))
     entries = (*((line,) for line in lines if line.figures), *reasons)
     return Block("Cost of", entries, "; ".join(remarks), best.name, least=2)
+
+
+def _has_bound(summary: CaseSummary, role: Role) -> bool:
+    """Whether its watts above idle are shown with the bound of their error."""
+    power = summary.power(role)
+    above_idle = POWER_BY_NAME["dynamic_w"]
+    return power is not None and all(
+        power.values.get(name) is not None for name in (above_idle.name, above_idle.bound)
+    )
 
 
 def _core(hosts: Sequence[str], view: Digest) -> str:
