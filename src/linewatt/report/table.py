@@ -6,8 +6,8 @@ Who makes one decides what stands in it, in which unit and why it is missing; pr
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from linewatt.units import MISSING, first_of
@@ -156,6 +156,17 @@ class Table:
             else:
                 groups.append((head.group, [head]))
         return tuple((name, tuple(heads)) for name, heads in groups)
+
+    def with_columns(self, columns: Sequence[int]) -> Table:
+        """The same rows with some of its columns, by their places among the heads."""
+        groups = tuple(
+            replace(
+                group,
+                rows=tuple(replace(row, cells=tuple(row.cell(at) for at in columns)) for row in group.rows),
+            )
+            for group in self.groups
+        )
+        return replace(self, heads=tuple(self.heads[at] for at in columns), groups=groups)
 
     def said(self, kind: NoteKind) -> tuple[str, ...]:
         """Its notes of a kind."""

@@ -77,6 +77,21 @@ def test_roles_on_the_same_cpus_are_not_split() -> None:
     assert found.cpu_used_cores.mean == pytest.approx(0.8)
 
 
+def test_the_same_cpus_in_both_roles_have_one_line_and_one_group_of_columns() -> None:
+    both = end("dut", "receiver", 1.0, 0, 0, app_cpu=shares(0.8), irq_cpu=shares(0.8))
+    assert [title for title, _ in layout(block("receiver", replace(udp(), receiver=both))).shares] == [
+        "App and IRQ CPU"
+    ]
+    sender = replace(both, host="gen", role="sender")
+    (group,) = detail_groups(digest_of(result([replace(udp(), receiver=both, sender=sender)])))
+    assert [head.group for head in group.table.heads].count("App and IRQ CPU, %") == 5
+    assert all(len(row.cells) == len(group.table.heads) for row in group.table.rows)
+    (mixed,) = detail_groups(digest_of(result([replace(udp(), receiver=both)])))
+    assert [head.group for head in mixed.table.heads].count("IRQ CPU, %") == 5
+    receiver, _ = mixed.table.rows
+    assert receiver.cells[4:9] == receiver.cells[9:14]
+
+
 def test_watts_above_idle_are_of_the_end_s_own_rate() -> None:
     power = (watts("system", 105.0, idle_w=83.0),)
     made = udp()

@@ -37,7 +37,7 @@ from linewatt.report.trials.digest import (
     trial_rows,
 )
 from linewatt.report.trials.roles import role_table
-from linewatt.report.trials.settings.scalability import scalability_table
+from linewatt.report.trials.settings.scalability import scalability_table, with_folded_columns
 from linewatt.units import number_ranges
 
 TCP = Case("tcp", "h1", "h2")
@@ -297,6 +297,36 @@ def test_role_table_has_both_ends_and_a_dash_where_a_role_is_unknown() -> None:
     assert {cell.text for cell in receiver.cells[5:]} == {"–"}
     assert "no IRQ CPUs named" in (receiver.cells[5].reason or "")
     assert (sender.keys[1].text, sender.cells[8].text) == ("sender h1", "53.0")
+
+
+def test_roles_on_the_same_cpus_share_their_columns() -> None:
+    [each] = scaling_trials((1,), 1)
+    both = (end("h2", "receiver", 1.5, 0.5, 0.9), end("h1", "sender", 1.5, 0.5, 0.9))
+    same = [replace(one, irq_cpu=one.app_cpu) for one in both]
+    roles = role_table(digest_of(result([replace(each, receiver=same[0], sender=same[1])])).groups[0])
+    assert roles is not None
+    assert [head.group for head in roles.heads] == ["App and IRQ CPU"] * 5 + [""]
+    assert [cell.text for cell in roles.rows[0].cells[:5]] == ["5.0", "45.0", "0.0", "0.0", "50.0"]
+    assert roles.title.endswith("CPU by role, % of one CPU; app and IRQ CPUs are the same")
+    apart = role_table(digest_of(result([replace(each, receiver=same[0])])).groups[0])
+    assert apart is not None
+    assert {head.group for head in apart.heads} == {"App CPU", "IRQ CPU", ""}
+    assert apart.title.endswith("CPU by role, % of one CPU")
+
+
+def test_columns_that_few_need_are_folded_on_a_page() -> None:
+    whole = table(*demo_trials())
+    often, seldom = with_folded_columns(whole)
+    assert not often.folded
+    assert seldom.folded == "More columns: Efficiency receiver at 3 GHz (rough)"
+    assert [head.title for head in seldom.heads] == ["Efficiency receiver at 3 GHz (rough)"]
+    titles = [head.title for head in (*often.heads, *seldom.heads)]
+    assert sorted(titles) == sorted(head.title for head in whole.heads)
+    assert "Throughput" in titles
+    place = [head.title for head in whole.heads].index("Efficiency receiver at 3 GHz (rough)")
+    assert [row.cells for row in seldom.rows] == [(row.cells[place],) for row in whole.rows]
+    plain = with_folded_columns(often)
+    assert plain == (often,)
 
 
 def test_a_heading_says_that_plus_minus_is_the_standard_deviation() -> None:

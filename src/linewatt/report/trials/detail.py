@@ -40,6 +40,7 @@ _ROLE_WORDS: dict[tuple[str, Role], str] = {
 }
 SHOWN_SHARES = tuple(name for name in CPU_SHARES if name != "other")
 _PARTS = (("app", "App CPU"), ("irq", "IRQ CPU"))
+_SAME_PART = (("app", "App and IRQ CPU"),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,10 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A block for people: ``rates`` above the shares, ``costs`` below; five shares a role, in %."""
+    """A block for people: ``rates`` above the shares, ``costs`` below; five shares a role, in %.
+
+    Both roles share a line where they have the same CPUs.
+    """
 
     host: str
     role: str
@@ -68,10 +72,13 @@ class Layout:
     shares: tuple[tuple[str, tuple[Cell, ...]], ...]
     costs: tuple[Figure, Figure, Figure]
 
-    @property
-    def cells(self) -> tuple[Cell, ...]:
-        """Everything in order, for a table with a row a block, which has no room for spreads."""
-        of_roles = [replace(cell, sd=None) for _, cells in self.shares for cell in cells]
+    def cells(self, parts_count: int) -> tuple[Cell, ...]:
+        """Everything in order, for a table with a row a block, which has no room for spreads.
+
+        ``parts_count``: how many roles have columns.
+        """
+        shares = self.shares if len(self.shares) == parts_count else self.shares * parts_count
+        of_roles = [replace(cell, sd=None) for _, cells in shares for cell in cells]
         return (
             *(figure.cell for figure in self.rates),
             *of_roles,
@@ -105,6 +112,8 @@ class DetailGroup:
     def table(self) -> Table:
         """A row a block."""
         rate = _units(self.test)[0].name
+        is_same = all(len(end.shares) == 1 for case in self.cases for end in case.ends)
+        parts = _SAME_PART if is_same else _PARTS
         return Table(
             title=self.title,
             keys=(Head("Host", kind="text"),),
@@ -113,7 +122,7 @@ class DetailGroup:
                 Head("Throughput", rate),
                 Head("Power", "W"),
                 Head("Idle", "W"),
-                *(Head(name, group=f"{title}, %") for _, title in _PARTS for name in SHOWN_SHARES),
+                *(Head(name, group=f"{title}, %") for _, title in parts for name in SHOWN_SHARES),
                 Head("CPU used", "%"),
                 Head("CPU/tput", f"% per {rate}"),
                 Head("W/tput", f"W per {rate}"),
@@ -121,7 +130,9 @@ class DetailGroup:
             groups=tuple(
                 RowGroup(
                     f"{case.label} ({case.trials})",
-                    tuple(Row((Cell(end.host),), (Cell(end.role), *end.cells)) for end in case.ends),
+                    tuple(
+                        Row((Cell(end.host),), (Cell(end.role), *end.cells(len(parts)))) for end in case.ends
+                    ),
                 )
                 for case in self.cases
             ),
@@ -136,6 +147,7 @@ def layout(block: DetailBlock) -> Layout:
     rate, per = _units(block.case.test)
     sure = provenance_mark(block.provenance)
     scope = SCOPE_WORDS.get(block.power_scope or "", "")
+    parts = _SAME_PART if block.app is not None and block.app == block.irq else _PARTS
     direction = "received" if block.role == "receiver" else "sent"
     if block.case.ends_do_both:
         direction = "sent and received"
@@ -147,7 +159,7 @@ def layout(block: DetailBlock) -> Layout:
             Figure(f"Power ({scope})" if scope else "Power", "W", _cell(block, "power_w", unscaled, 1, sure)),
             Figure("Idle power", "W", _cell(block, "idle_w", unscaled, 1, sure)),
         ),
-        shares=tuple((title, _shares(block, part)) for part, title in _PARTS),
+        shares=tuple((title, _shares(block, part)) for part, title in parts),
         costs=(
             Figure("CPU used", "%", _cell(block, "cpu_used_cores", units.percent_from_cores, 2)),
             Figure("CPU/tput", f"% per {rate.name}", _cell(block, "cpu_cores_per_bps", per[0], 3)),

@@ -17,13 +17,17 @@ from linewatt.report.trials.settings.scalability import count_cell, count_head
 from linewatt.units import MISSING, percent_from_ratio
 
 _PARTS = (("app", "App"), ("irq", "IRQ"))
+_SAME_PART = (("app", "CPU"),)
+_SAME_CPUS = "; app and IRQ CPUs are the same"
+_Parts = Sequence[tuple[str, str]]
+"""names of roles and their titles"""
 _Blocks = Mapping[tuple[Case, Role], DetailBlock]
 
 
 def role_table(group: TestGroup, blocks: Sequence[DetailBlock] = ()) -> Table | None:
     """Both ends of every case of a test, with the SDs of ``blocks``; ``None`` when no role's CPU is known.
 
-    Shares are percent of one CPU.
+    Shares are percent of one CPU. Where both roles have the same CPUs in every row, they share a column.
     """
     all_shares = [getattr(s, f"{end}_{part}") for s in group.summaries for end in ENDS for part, _ in _PARTS]
     known_shares: list[CpuShares] = [shares for shares in all_shares if shares is not None]
@@ -34,13 +38,19 @@ def role_table(group: TestGroup, blocks: Sequence[DetailBlock] = ()) -> Table | 
     )
     unit = METRIC_BY_NAME["receiver_cpu_cores_per_bps"].unit(group.summaries)
     by_end = {(block.case, block.role): block for block in blocks}
+    is_same = all(
+        getattr(summary, f"{end}_app") == getattr(summary, f"{end}_irq")
+        for summary in group.summaries
+        for end in ENDS
+    )
+    parts = _SAME_PART if is_same else _PARTS
     return Table(
-        title=f"{group.title}: CPU by role, % of one CPU",
+        title=f"{group.title}: CPU by role, % of one CPU{_SAME_CPUS if is_same else ''}",
         keys=(count_head(group), Head("End", kind="text")),
         heads=(
             *(
-                Head(name, lines=f"{title}\n{name}", group=f"{title} CPU")
-                for _, title in _PARTS
+                Head(name, lines=f"{title}\n{name}", group="App and IRQ CPU" if is_same else f"{title} CPU")
+                for _, title in parts
                 for name in shown
             ),
             Head("CPU per throughput", unit.name, lines="App + IRQ"),
@@ -48,20 +58,24 @@ def role_table(group: TestGroup, blocks: Sequence[DetailBlock] = ()) -> Table | 
         groups=tuple(
             RowGroup(
                 label,
-                tuple(row for summary in series.summaries for row in _rows(summary, by_end, shown, unit)),
+                tuple(
+                    row for summary in series.summaries for row in _rows(summary, by_end, parts, shown, unit)
+                ),
             )
             for label, series in group.labelled
         ),
     )
 
 
-def _rows(summary: CaseSummary, blocks: _Blocks, names: Sequence[str], unit: Unit) -> Iterator[Row]:
+def _rows(
+    summary: CaseSummary, blocks: _Blocks, parts: _Parts, names: Sequence[str], unit: Unit
+) -> Iterator[Row]:
     for end in (role for role in ENDS if not summary.case.told_elsewhere(role)):
         block = blocks.get((summary.case, end))
         keys = (count_cell(summary.case), Cell(f"{end} {getattr(summary.case, end)}"))
         shares = [
             cell
-            for part, _ in _PARTS
+            for part, _ in parts
             for cell in _shares(summary, f"{end}_{part}", getattr(block, part, None), names)
         ]
         per = case_cell(METRIC_BY_NAME[f"{end}_cpu_cores_per_bps"], summary, unit)

@@ -47,7 +47,7 @@ from linewatt.report.trials.settings.effects import experiment
 from linewatt.report.trials.settings.levels import TITLE as LEVELS
 from linewatt.report.trials.settings.levels import level_cases, level_table
 from linewatt.report.trials.settings.matrix import matrix_table, pair_cases
-from linewatt.report.trials.settings.scalability import scalability_table
+from linewatt.report.trials.settings.scalability import scalability_table, with_folded_columns
 
 MOST_TRIALS = 1000
 """that a page lists; CSV has all"""
@@ -109,9 +109,10 @@ def _overview(view: Digest, charts: Sequence[Figure]) -> Section:
 def _scalability(view: Digest, chosen: Selection) -> Section:
     marks = view.marks
     tables = [
-        replace(table, title=chosen.title(group) or table.title)
+        part
         for group in chosen.shown
         for table in [scalability_table(group, marks, intervals=True)]
+        for part in with_folded_columns(replace(table, title=chosen.title(group) or table.title))
     ]
     in_pairs = pair_cases(chosen.others)  # which have a table of their own
     left_out = chosen.words if in_pairs else ()

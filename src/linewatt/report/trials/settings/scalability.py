@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from linewatt.analysis.cases import CaseSummary
@@ -51,6 +52,22 @@ def scalability_table(group: TestGroup, marks: Marks, *, intervals: bool = False
             *run_notes(group),
         ),
     )
+
+
+def with_folded_columns(table: Table) -> tuple[Table, ...]:
+    """The table for a page: columns that few need are in a second table, which opens on request."""
+    seldom = [at for at, head in enumerate(table.heads) if head.rank >= _SELDOM_RANK]
+    if not seldom:
+        return (table,)
+    often = [at for at in range(len(table.heads)) if at not in seldom]
+    names = dict.fromkeys(table.heads[at].title.partition(",")[0] for at in seldom)
+    words = f"More columns: {', '.join(names)}"
+    folded = replace(table.with_columns(seldom), title=f"{table.title}: more columns", folded=words, notes=())
+    return table.with_columns(often), folded
+
+
+_SELDOM_RANK = 4
+"""columns of this rank or a higher one are of interest to few: a narrow terminal leaves them out first"""
 
 
 def regime_notes(group: TestGroup) -> tuple[Note, ...]:
