@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from tests import forked
+from tests.first_screens import KINDS
 from tests.report_factories import (
     DISAGREE,
     SHARED,
@@ -186,7 +187,7 @@ def test_show_has_power_idle_power_and_the_watts_of_each_trial(run: Run) -> None
     assert "TCP, h1 → h2: power of the receiver h2" in out
     assert "PSU DC out" in out
     assert "h2, PSU DC out: 180.0 W before the trials" in out
-    assert "210.0 W" in out.split("Every trial")[1]
+    assert "210.0 W" in out.split("\nEvery trial")[1]
     assert "sim" not in out
 
 
@@ -255,10 +256,23 @@ def test_show_names_failed_trials_and_their_reason(run: Run) -> None:
     assert " 3/4" in out
 
 
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("soak", "comparison")])
+def test_the_whole_output_begins_with_the_names_of_its_sections(run: Run, kind: str) -> None:
+    [path] = KINDS[kind]()
+    _, out, _ = run("show", path.name, "--full", "--trials", "--detail")
+    before, _, behind = out.partition("Sections below: ")
+    contents, _, below = behind.partition("\n\n")
+    names = " ".join(contents.split()).split(" · ")
+    assert before.count("\n\n") == 1, "behind the heading"
+    assert [name for name in names if name not in below] == []
+    assert names[0] == ("Effects of the factors" if kind in ("experiment", "users") else "CPU by role")
+    assert names[-1] == "Every trial"
+
+
 def test_show_trials_lists_each(run: Run) -> None:
     keep(result(demo_trials()))
     _, out, _ = run("show", "last", "--trials")
-    assert "UDP 60, h1 → h2: 1 instance" in out.split("Every trial")[1]
+    assert "UDP 60, h1 → h2: 1 instance" in out.split("\nEvery trial")[1]
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])

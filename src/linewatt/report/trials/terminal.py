@@ -6,7 +6,7 @@ Numbers are never cut or wrapped: a table wider than ``width`` is split into sev
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -23,6 +23,7 @@ from linewatt.report.machine.environment import core_words
 from linewatt.report.printing.text_table import note_text, render_table
 from linewatt.report.section import Lines, text_lines
 from linewatt.report.series import plural
+from linewatt.report.table import Table
 from linewatt.report.trials.answer.limits import limit_notes
 from linewatt.report.trials.caveats import caveats, progress
 from linewatt.report.trials.charts.components import EndBreakdown, component_rows, end_breakdowns
@@ -36,11 +37,12 @@ from linewatt.report.trials.detail import (
     detail_groups,
 )
 from linewatt.report.trials.digest import Digest
-from linewatt.report.trials.every_trial import trials_table
+from linewatt.report.trials.every_trial import EVERY_TRIAL_TITLE, trials_table
 from linewatt.report.trials.ports import port_tables
 from linewatt.report.trials.power.feature_notes import feature_power_notes
 from linewatt.report.trials.power.idle import idle_notes
 from linewatt.report.trials.power.power_table import power_cases, power_table
+from linewatt.report.trials.power.thermal import TITLE as THERMAL
 from linewatt.report.trials.power.thermal import thermal_tables
 from linewatt.report.trials.repeats import repeats_lines
 from linewatt.report.trials.roles import role_table
@@ -55,47 +57,59 @@ from linewatt.report.trials.settings.scalability import scalability_table
 from linewatt.units import MISSING, format_time_utc, number_ranges
 
 _MOST_EVIDENCE = 3
+_RAN, _IDLE = "Where it ran", "Idle power"
 
 
 def show_trials(
     view: Digest, *, width: int | None = None, trials: bool = False, detail: bool = False
 ) -> RenderableType:
-    """The whole of ``linewatt show``; ``width`` is the terminal's, ``None`` for no limit."""
-    marks = view.marks
-    parts: list[RenderableType] = [_heading(view)]
-    parts += _scalabilities(view, marks, width)
-    pairs = pair_cases(view.groups, list(view.hosts))
-    parts += [render_table(matrix_table(cases), width) for cases in pairs]
-    parts += [render_table(grid(heat_map), width) for heat_map in heat_maps(pairs)]
-    parts += _effects(experiment(view.result), width)
-    elsewhere = where(view.levels)
-    if elsewhere:
-        parts.append(Text(f"{elsewhere} below."))
-    roles = (role_table(group) for group in view.groups)
-    parts += [render_table(table, width) for table in roles if table is not None]
-    parts += [render_table(table, width) for table in port_tables(view.groups, view.result.trials)]
-    parts += _lists(
-        text_lines("Where it ran", ran_lines(view)),
-        text_lines(SLOW_HOSTS, connection_lines(view.result.connections)),
-    )
+    """The whole of ``linewatt show``; ``width`` is the terminal's, ``None`` for no limit.
+
+    A line names the sections that follow, in words to search for.
+    """
+    all_sections = _sections(view, width, trials=trials, detail=detail)
+    sections = [(name, parts) for name, parts in all_sections if parts]
+    names = [name for name, _ in sections if name]
+    contents = [Text(f"Sections below: {' · '.join(names)}")] if len(names) > 1 else []
+    blocks = [_heading(view), *contents, *(part for _, parts in sections for part in parts)]
+    return Group(*(part for block in blocks for part in (block, Text())))
+
+
+_Section = tuple[str, list[RenderableType]]
+"""words that the titles of its parts have, empty for a part that belongs to the section before; the parts"""
+
+
+def _sections(view: Digest, width: int | None, *, trials: bool, detail: bool) -> Iterator[_Section]:
+    """All of them, also those without any part."""
+
+    def rendered(tables: Iterable[Table]) -> list[RenderableType]:
+        return [render_table(table, width) for table in tables]
+
+    marks, pairs = view.marks, pair_cases(view.groups, list(view.hosts))
     power = power_cases(view.groups)
-    parts += [render_table(power_table(cases, marks), width) for cases in power]
-    parts += [_breakdown(breakdown) for breakdown in (end_breakdowns(view) if power else ())]
-    parts += [render_table(level_table(cases, marks), width) for cases in level_cases(view.levels)]
-    parts += [render_table(table, width) for table in search_tables(view.searches, view.result)]
-    parts += [render_table(table, width) for table in knee_tables(view.knees)]
-    parts += _lists(Lines("Idle power", idle_notes(view.result)))
-    parts += [render_table(table, width) for table in thermal_tables(view)]
-    parts += _lists(*feature_power_notes(view))
-    parts += [detail_blocks(group) for group in (detail_groups(view) if detail else ())]
-    parts += [render_table(table, width) for table in (thermal_tables(view, trials=True) if detail else ())]
-    if view.notes:
-        parts.append(_findings(view))
-    if view.failed:
-        parts.append(_failures(view))
+    elsewhere = where(view.levels)
+    yield "", list(_scalabilities(view, marks, width))
+    yield "", rendered(map(matrix_table, pairs)) + rendered(map(grid, heat_maps(pairs)))
+    yield EFFECTS, list(_effects(experiment(view.result), width))
+    yield "", [Text(f"{elsewhere} below.")] if elsewhere else []
+    yield "CPU by role", rendered(table for group in view.groups if (table := role_table(group)))
+    yield "data ports", rendered(port_tables(view.groups, view.result.trials))
+    yield _RAN, list(_lists(text_lines(_RAN, ran_lines(view))))
+    yield SLOW_HOSTS, list(_lists(text_lines(SLOW_HOSTS, connection_lines(view.result.connections))))
+    yield "power", rendered(power_table(cases, marks) for cases in power)
+    yield "Where the watts", [_breakdown(breakdown) for breakdown in (end_breakdowns(view) if power else ())]
+    yield "load levels", rendered(level_table(cases, marks) for cases in level_cases(view.levels))
+    yield "rates by loss", rendered(search_tables(view.searches, view.result))
+    yield "throughput by instances", rendered(knee_tables(view.knees))
+    yield _IDLE, list(_lists(Lines(_IDLE, idle_notes(view.result))))
+    yield THERMAL, rendered(thermal_tables(view))
+    yield "", list(_lists(*feature_power_notes(view)))
+    yield "each end in full", [detail_blocks(group) for group in (detail_groups(view) if detail else ())]
+    yield "", rendered(thermal_tables(view, trials=True) if detail else ())
+    yield "Findings", [_findings(view)] if view.notes else []
+    yield "Failed", [_failures(view)] if view.failed else []
     if trials and view.result.trials:
-        parts.append(render_table(trials_table(view, power=bool(power)), width))
-    return Group(*(part for block in parts for part in (block, Text())))
+        yield EVERY_TRIAL_TITLE, rendered([trials_table(view, power=bool(power))])
 
 
 def _lists(*lists: Lines) -> Iterator[RenderableType]:
