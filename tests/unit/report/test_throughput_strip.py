@@ -19,7 +19,7 @@ from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.readings import median_trial
 from linewatt.store.samples import Origin, write_samples
 
-FALLS = "█" * 15 + "▄" * 15
+FALLS = "█" * 15 + "▅" * 15
 """two of 60 seconds a mark"""
 
 
@@ -79,13 +79,13 @@ def test_a_second_without_a_reading_is_a_dot(tmp_path: Path) -> None:
         return {name: (unit, None if at == 11 else value) for name, (unit, value) in falling(at).items()}
 
     text = "\n".join(shown(with_rates(tmp_path, with_gap)))
-    assert "█████·█████████▄" in text
+    assert "█████·█████████▅" in text
 
 
 def test_without_samples_or_with_damaged_ones_there_is_no_strip(tmp_path: Path) -> None:
     view = with_rates(tmp_path)
     samples_of(view, 2).write_bytes(b"damaged")
-    assert not any("▄" in line for line in shown(view))
+    assert not any("▅" in line for line in shown(view))
     samples_of(view, 2).unlink()
     assert throughput_strip(view) is None
     assert any("Gbps" in line for line in shown(view))
