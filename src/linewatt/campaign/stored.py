@@ -121,7 +121,7 @@ def _what_is_wrong(error: Exception) -> str:
     if not isinstance(error, ValidationError):
         return f"{error} is missing" if isinstance(error, KeyError) else one_line(str(error))
     errors = error.errors(include_url=False)
-    where, *other_places = dict.fromkeys(".".join(str(part) for part in each["loc"]) for each in errors)
+    where, *other_places = dict.fromkeys(".".join(str(part) for part in details["loc"]) for details in errors)
     also = f"; also wrong: {', '.join(other_places)}" if other_places else ""
     return one_line(f"{where}: {errors[0]['msg']}, got {show_value(errors[0]['input'])}{also}")
 

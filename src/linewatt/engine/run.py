@@ -162,8 +162,8 @@ class Run(ABC, Generic[E_co]):
         shared = [*find_shared_cpus(self._session.facts, specs)]
         if not shared:
             return
-        for found in shared:
-            self._say(events.Warned(f"{found.text}: what one uses, the other lacks"))
+        for pair in shared:
+            self._say(events.Warned(f"{pair.text}: what one uses, the other lacks"))
         self._campaign = replace(self._campaign, hosts=with_shared_cpus(specs, shared))
         self._session.specs |= with_shared_cpus(self._session.specs, shared)
 

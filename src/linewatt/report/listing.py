@@ -285,14 +285,14 @@ def _table_for(results: Sequence[Listed | Damaged], width: int | None) -> Table:
     newest_s = max((time_s for time_s in times_s if time_s is not None), default=None)
     full_ids, short_ids = dict(zip(ids, ids, strict=True)), _short_ids(ids)
     names = (_name(result.heading) for result in results if isinstance(result, Listed))
-    least = min(_LEAST_NAME, max(map(cell_len, names), default=0))
+    least_name_width = min(_LEAST_NAME, max(map(cell_len, names), default=0))
     for shown_ids in (full_ids, short_ids):
         narrow = Narrow(shown_ids, format_time_utc(newest_s)[:4], 0)
         without_name = _columns_needed(table_of(results, narrow), but=("Name", "Test", "Done"))
         room = width - without_name - _GAP
-        if room >= least:
+        if room >= least_name_width:
             break
-    return table_of(results, replace(narrow, name_width=max(room, least)))
+    return table_of(results, replace(narrow, name_width=max(room, least_name_width)))
 
 
 def _columns_needed(table: Table, but: Sequence[str] = ()) -> int:

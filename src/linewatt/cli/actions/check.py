@@ -154,33 +154,37 @@ def _by_host(campaign: Campaign, checks: Sequence[Check]) -> _StatusByHost:
     }
 
 
-def _is_ok(of_hosts: Mapping[str, Status | None], asked: Collection[str]) -> bool:
-    """Whether a check is ok on all asked hosts that it applies to, and fails on none."""
-    statuses = {of_hosts[host] for host in asked}
+def _is_ok(of_hosts: Mapping[str, Status | None], reachable_hosts: Collection[str]) -> bool:
+    """Whether a check is ok on all reachable hosts that it applies to, and fails on none."""
+    statuses = {of_hosts[host] for host in reachable_hosts}
     return "ok" in statuses and statuses <= {"ok", None} and "fail" not in of_hosts.values()
 
 
-def _asked(of_hosts: _StatusByHost) -> list[str]:
+def _reachable(of_hosts: _StatusByHost) -> list[str]:
     """The hosts that were logged in to."""
     return [host for host, status in of_hosts["ssh"].items() if status != "fail"]
 
 
 def _ok_everywhere(of_hosts: _StatusByHost, width: int) -> Iterator[str]:
-    asked = _asked(of_hosts)
-    titles = [check_titles()[name] for name, statuses in of_hosts.items() if _is_ok(statuses, asked)]
+    reachable_hosts = _reachable(of_hosts)
+    titles = [
+        check_titles()[name] for name, statuses in of_hosts.items() if _is_ok(statuses, reachable_hosts)
+    ]
     if titles:
-        where = "on every host" if len(asked) == len(of_hosts["ssh"]) else "on every host that answers"
+        where = (
+            "on every host" if len(reachable_hosts) == len(of_hosts["ssh"]) else "on every host that answers"
+        )
         yield from wrapped(f"ok {where}: {', '.join(titles)}", min(width, MOST_COLUMNS))
         yield ""
 
 
 def _tables(of_hosts: _StatusByHost, width: int) -> Iterator[str]:
     """Every check that is not ok on each host: a column each, in as many tables as the width asks for."""
-    asked = _asked(of_hosts)
+    reachable_hosts = _reachable(of_hosts)
     shown = {
         name: statuses
         for name, statuses in of_hosts.items()
-        if any(statuses.values()) and not _is_ok(statuses, asked)
+        if any(statuses.values()) and not _is_ok(statuses, reachable_hosts)
     }
     columns = [
         (check_titles()[name].split(), [STATUS_WORDS[status] for status in statuses.values()])

@@ -52,8 +52,8 @@ def find_shared_cpus(
 def with_shared_cpus(specs: Mapping[str, HostSpec], shared: Iterable[SharedCpus]) -> dict[str, HostSpec]:
     """The same hosts, each with those it shares CPUs with."""
     neighbours: dict[str, list[str]] = {name: list(spec.shares_cpus_with) for name, spec in specs.items()}
-    for found in shared:
-        first, second = found.hosts
+    for pair in shared:
+        first, second = pair.hosts
         neighbours[first].append(second)
         neighbours[second].append(first)
     return {name: replace(spec, shares_cpus_with=tuple(neighbours[name])) for name, spec in specs.items()}

@@ -93,10 +93,10 @@ def one_machine(answer: HostAnswer, peers: Sequence[HostAnswer]) -> Iterator[Che
     """Hosts that are one machine, of which the campaign does not say so; ``peers`` exchange data with it."""
     answers = {answer.name: answer} | {peer.name: peer for peer in peers}
     specs = {name: peer.wants.spec for name, peer in answers.items()}
-    for found in find_shared_cpus({name: peer.facts for name, peer in answers.items()}, specs):
-        if answer.name in found.hosts:
+    for pair in find_shared_cpus({name: peer.facts for name, peer in answers.items()}, specs):
+        if answer.name in pair.hosts:
             advice = "what one uses, the other lacks; for figures on CPU cost take two machines"
-            yield Check(answer.name, "cpus", "warn", found.text, advice)
+            yield Check(answer.name, "cpus", "warn", pair.text, advice)
 
 
 def irqs(answer: HostAnswer) -> Check:

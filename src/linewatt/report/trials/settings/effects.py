@@ -153,8 +153,8 @@ def effect_words(effect: MainEffect) -> str:
 
 def _best_note(group: GroupEffects, response_effects: ResponseEffects) -> str:
     """The best setting, or that none is proven."""
-    found = "Best setting found" if response_effects.best.is_proven else "No best setting is proven"
-    return f"{found}: {best_words(group, response_effects)}."
+    heading = "Best setting found" if response_effects.best.is_proven else "No best setting is proven"
+    return f"{heading}: {best_words(group, response_effects)}."
 
 
 def _marked(text: str, sure: str | None) -> str:
