@@ -11,7 +11,6 @@ from types import TracebackType
 from linewatt.cli.output import say
 from linewatt.engine import describe_case, events, outcome_of_trial
 from linewatt.foreign import one_line
-from linewatt.model import Trial
 from linewatt.units import format_rate, format_seconds
 
 SAY_EVERY_S = 600.0
@@ -29,8 +28,8 @@ class PlainProgress:
         """``passing``: its hosts go with this command, so that nothing can be done about them later."""
         self._next_said_s = SAY_EVERY_S
         self._passing = passing
-        self._failed_first: dict[str, Trial] = {}
-        """by why it failed, the first trial that did"""
+        self._first_failed: dict[str, int] = {}
+        """by why it failed, the number of the first trial that did"""
 
     def __enter__(self) -> PlainProgress:
         return self
@@ -64,7 +63,7 @@ class PlainProgress:
                 trial = event.trial
                 tell(
                     f"[{trial.number}/{event.trials}] {describe_case(trial.case)}, "
-                    f"trial {trial.repetition}: {self._outcome(trial)}"
+                    f"trial {trial.repetition}: {self._outcome(event)}"
                 )
             case events.Soaking():
                 self._say_seldom(event)
@@ -75,12 +74,13 @@ class PlainProgress:
             case _:
                 pass
 
-    def _outcome(self, trial: Trial) -> str:
+    def _outcome(self, event: events.TrialStored) -> str:
         """In a line; of several trials that failed for one reason, only the first says it."""
+        trial = event.trial
         if trial.status == "failed" and trial.reason is not None:
-            first = self._failed_first.setdefault(trial.reason, trial)
-            if first.number != trial.number:
-                return f"FAILED for the same reason as [{first.number}]"
+            first_number = self._first_failed.setdefault(trial.reason, trial.number)
+            if first_number != trial.number:
+                return f"FAILED for the same reason as [{first_number}]"
         return outcome_of_trial(trial)
 
     def _say_seldom(self, event: events.Soaking) -> None:
