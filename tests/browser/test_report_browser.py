@@ -294,4 +294,16 @@ def test_the_line_on_load_levels_leads_to_them(open_report: Open) -> None:
     page = open_report(graduated()).page
     page.locator("#scalability .elsewhere a").click()
     assert page.url.endswith("#levels")
-    assert page.locator("#scalability tbody tr").count() == 2
+    assert page.locator("#scalability tbody tr:not(details *)").count() == 2
+
+
+@pytest.mark.full
+def test_columns_that_few_need_are_one_click_away_and_printed(open_report: Open) -> None:
+    page = open_report(graduated()).page
+    column = page.locator("#scalability th", has_text="at 3 GHz")
+    assert not column.is_visible()
+    page.locator("#scalability summary", has_text="More columns").click()
+    assert column.is_visible()
+    page.reload()
+    page.emulate_media(media="print")
+    assert column.is_visible()
