@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes with their confidence intervals as a chart: a row each, the zero line, a panel a quantity.
 
-A change that counts has a filled point. A CI that would leave no room for the others runs out of the panel.
+A change that counts has a filled point. A CI that would leave no room for the others runs out of the panel,
+and an arrow at the edge says how far.
 """
 
 from __future__ import annotations
@@ -26,12 +27,14 @@ def panel(
 
     Rows of kind ``unknown`` say so in the place of a point. Only the ``first`` panel has labels.
     """
-    x = specs.amount("change", f"Change ({unit})", _domain(rows), 4, labelOverlap="greedy", labelSeparation=8)
+    domain = _domain(rows)
+    x = specs.amount("change", f"Change ({unit})", domain, 4, labelOverlap="greedy", labelSeparation=8)
     places = {"field": "level", "type": "nominal", "title": None, "scale": {"domain": list(labels)}}
     axis = {"ticks": False, "labelPadding": 8} | ({} if first else {"labels": False})
     zero = {"type": "rule", "strokeWidth": 1.5, "color": specs.MUTED}
     inside = {"color": specs.RECEIVER, "clip": True}
     layers = [*specs.error_bars("x", specs.only(kind="effect"), x, **inside), _point(x), _unknown()]
+    layers += [_arrows(cut_ends, align, x) for align, cut_ends in _cut_ends(rows, domain).items() if cut_ends]
     return {
         "title": {
             "text": list(title),
@@ -60,6 +63,36 @@ def _domain(rows: Sequence[Row]) -> list[float]:
         _MARGIN * min(-_LEAST, max(low, -reach)),
         _MARGIN * max(_LEAST, min(high, reach)),
     ]
+
+
+def _cut_ends(rows: Sequence[Row], domain: Sequence[float]) -> dict[str, list[Row]]:
+    """By the side on which it lies, each end of a CI outside the scale: where it is cut, and its words."""
+    drawn = [row for row in rows if row["kind"] == "effect"]
+    return {
+        "left": [
+            {"level": row["level"], "edge": domain[0], "words": f"◂ from {_signed(row['low'])}"}
+            for row in drawn
+            if row["low"] < domain[0]
+        ],
+        "right": [
+            {"level": row["level"], "edge": domain[1], "words": f"to {_signed(row['high'])} ▸"}
+            for row in drawn
+            if row["high"] > domain[1]
+        ],
+    }
+
+
+def _signed(change: float) -> str:
+    return f"{change:+.3g}".replace("-", "−")
+
+
+def _arrows(cut_ends: Sequence[Row], align: str, x: Spec) -> Spec:
+    """Words above the line, at the edge of the panel that it runs out of."""
+    return {
+        "data": {"values": list(cut_ends)},
+        "mark": {"type": "text", "align": align, "dy": -8, "fontSize": 10, "color": specs.MUTED},
+        "encoding": {"x": x | {"field": "edge"}, "text": {"field": "words"}},
+    }
 
 
 def _point(x: Spec) -> Spec:
