@@ -140,7 +140,7 @@ def gather_findings(
 def _urgency(kind: Kind) -> tuple[int, bool, bool]:
     """By rank; of one rank those first that throughput is doubtful by: what else is wrong often follows. Of
     these, those first that name a cause: that a rate is unsteady often follows, too."""
-    return RANKS.index(kind.rank), "throughput" not in kind.figures, kind.weighed == "throughput"
+    return RANKS.index(kind.rank), "throughput" not in kind.figures, kind.is_course
 
 
 def _subject(seen_flag: _Seen) -> object:

@@ -38,6 +38,8 @@ class Kind:
     """its title, if the words of the code are not enough"""
     weighed: Figure | None = None
     """the figure whose mean it must change by more than the uncertainty; otherwise it is a note"""
+    is_course: bool = False
+    """whether it says how throughput ran in the window: findings that name a cause are said before it"""
 
     def as_note(self) -> Kind:
         """The same kind with an effect too small to make figures doubtful."""

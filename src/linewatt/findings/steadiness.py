@@ -35,6 +35,7 @@ KINDS = (
         "instead.",
         "Increase window.omit until the finding disappears.",
         weighed="throughput",
+        is_course=True,
     ),
     Kind(
         "throughput-drifts",
@@ -47,6 +48,7 @@ KINDS = (
         "Increase window.omit if it is warm-up; else check temperature, frequency (cpufreq) and other "
         "traffic.",
         weighed="throughput",
+        is_course=True,
     ),
     Kind(
         "throughput-dips",
@@ -60,6 +62,7 @@ KINDS = (
         f"a clear gap. Either lowers the mean by {percent(MATTERING_RATIO)} or more.",
         "Check other traffic, shapers, temperature, frequency, and what else ran at that time.",
         weighed="throughput",
+        is_course=True,
     ),
     Kind(
         "throughput-oscillates",
@@ -70,6 +73,7 @@ KINDS = (
         f"The strongest period has an amplitude of {percent(VISIBLE_CHANGE_RATIO)} or more that "
         "autocorrelated noise does not explain.",
         "Check congestion control, queues and shapers on the path, other traffic, and power limits.",
+        is_course=True,
     ),
     Kind(
         "cpu-unsteady",

@@ -89,6 +89,16 @@ def test_all_findings_on_a_figure_are_weighed_together() -> None:
     assert light_codes([trials[0], warm, trials[2]]) == frozenset()
 
 
+@pytest.mark.parametrize(
+    "course", ["warm-up-in-window", "throughput-drifts", "throughput-dips", "throughput-oscillates"]
+)
+def test_what_names_a_cause_is_said_before_how_throughput_ran(course: str) -> None:
+    flags = (dip(-0.2, course), Flag("cpu-quota-throttled", "h1", "seen", "do"))
+    trials = [replace(one, flags=flags) for one in runs(9e9, effects={})]
+    codes = [finding.code for finding in gather_findings(trials, summarise(trials)).every]
+    assert codes == ["cpu-quota-throttled", course]
+
+
 def test_cpu_use_is_weighed_by_the_interval_of_the_end_that_is_known_best() -> None:
     def of_cores(*receiver: float) -> list[Trial]:
         found = runs(*[9e9] * len(receiver), effects={1: 0.02}, code="cpu-unsteady")
