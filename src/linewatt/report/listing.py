@@ -250,7 +250,7 @@ def table_of(results: Sequence[Listed | Damaged], narrow: Narrow | None = None) 
     notes = (
         *([Note("remark", _BEST)] if best else []),
         *(
-            [Note("remark", f"When: {narrow.year}, where it says no year")]
+            [Note("remark", f"When: in {narrow.year}, unless a year is given")]
             if narrow and narrow.year.isdigit()
             else []
         ),

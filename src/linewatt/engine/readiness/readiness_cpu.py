@@ -204,7 +204,7 @@ def load(answer: HostAnswer) -> Check:
     advice = (
         "nothing, if only this lab runs: part of it is linewatt and the other hosts of this machine"
         if shared
-        else "look who uses it with top on the host, and stop that"
+        else "find with top on the host what uses it, and stop that"
     )
     return Check(name, "load", status, evidence, advice)
 

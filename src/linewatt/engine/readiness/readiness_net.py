@@ -189,7 +189,9 @@ def _mtu(path: PathAnswer, answers: Answers) -> Check:
         passes = f"{path.mtu} bytes pass {to}"
         if larger_bytes := _largest_to_be_set(path, answers):
             evidence = f"{passes}; whether {larger_bytes} do, an MTU that a run sets, only the run can try"
-            return Check(path.host, "mtu", "unknown", evidence, "look that every switch between carries it")
+            return Check(
+                path.host, "mtu", "unknown", evidence, "make sure that every switch between them carries it"
+            )
         return Check(path.host, "mtu", "ok", passes)
     passes = f"{path.largest_bytes} do" if path.largest_bytes else "smaller ones do"
     far = answers[path.peer].fact("nic", "mtu") if path.peer in answers else None
