@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from statistics import fmean
+from statistics import fmean, linear_regression
 from typing import Any
 
 import pytest
@@ -106,6 +106,11 @@ def _receive_buffer(found: re.Match[str], _: Case, raws: Sequence[Raw]) -> Pairs
         yield found["most"], most
 
 
+def _dropped_at(found: re.Match[str], _: Case, raws: Sequence[Raw]) -> Pairs:
+    (raw,) = raws
+    yield found["count"], raw.counted(found["host"], "UdpRcvbufErrors")
+
+
 def _dropped(found: re.Match[str], _: Case, raws: Sequence[Raw]) -> Pairs:
     own = [one.counted(one.trial["case"]["receiver"], "UdpRcvbufErrors") for one in raws]
     yield found["count"], fmean(own)
@@ -134,6 +139,19 @@ def _rates(raw: Raw, start_s: float, end_s: float) -> tuple[float, float]:
         assert is_inside or ends_s <= start_s + ROUNDED_S or end_s - ROUNDED_S <= begins_s, (start_s, end_s)
         (inside if is_inside else outside).append(rate_bps)
     return fmean(inside), fmean(outside)
+
+
+def _slope(found: re.Match[str], _: Case, raws: Sequence[Raw]) -> Pairs:
+    """A straight line through all intervals: its first and its last point."""
+    (raw,) = raws
+    rates_bps = [rate_bps for *_, rate_bps in raw.whole_intervals()]
+    line = linear_regression(range(len(rates_bps)), rates_bps)
+    first_bps, last_bps = line.intercept, line.intercept + line.slope * (len(rates_bps) - 1)
+    yield found["first"], first_bps / SCALE[found["first_unit"]]
+    yield found["last"], last_bps / SCALE[found["unit"]]
+    yield found["window"], raw.seconds
+    change = 100 * (last_bps / first_bps - 1)
+    assert float(found["change"].replace("−", "-")) == pytest.approx(change, abs=1.0), found[0]
 
 
 def _low(found: re.Match[str], _: Case, raws: Sequence[Raw]) -> Pairs:
@@ -228,6 +246,11 @@ CLAIMS: tuple[tuple[str, Claim], ...] = (
         rf"(?P<least>{NUMBER}) to (?P<most>{NUMBER}) in the window)?",
         _receive_buffer,
     ),
+    (
+        rf"(?P<host>h\d+): dropped in the window: (?P<count>{NUMBER}) in the receive buffer of the UDP "
+        r"socket \(nstat\.UdpRcvbufErrors\)",
+        _dropped_at,
+    ),
     (rf"receiver's UDP socket buffer \(?(?P<count>{NUMBER}) packets dropped per trial", _dropped),
     (
         rf"(?P<host>h\d+): the hypervisor took (?P<taken>{NUMBER}) cores \(steal\), "
@@ -239,6 +262,12 @@ CLAIMS: tuple[tuple[str, Claim], ...] = (
         rf"(?P<before_unit>[GMk]bps) to (?P<after>{NUMBER}) {_UNIT} \((?P<change>[+−]{NUMBER}) %\) within "
         rf"the window of (?P<window>{NUMBER}) s; it changes the mean by (?P<effect>[+−]{NUMBER}) %",
         _step,
+    ),
+    (
+        rf"throughput (?:rises|falls) steadily, from (?P<first>{NUMBER}) (?P<first_unit>[GMk]bps) to "
+        rf"(?P<last>{NUMBER}) {_UNIT} \((?P<change>[+−]{NUMBER}) %\) within the window of "
+        rf"(?P<window>{NUMBER}) s",
+        _slope,
     ),
     (
         rf"throughput is (?P<low>{NUMBER}) (?P<low_unit>[GMk]bps) in (?P<lows>\d+) of (?P<count>\d+) "

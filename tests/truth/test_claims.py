@@ -5,24 +5,28 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 
 import pytest
 from tests.truth.raw import Raw
 from tests.truth.test_plants import Said
 
-RATES_BPS = [145e6] * 15 + [162e6] * 8 + [145e6] * 7
+SEGMENT_BPS = [145e6] * 15 + [162e6] * 8 + [145e6] * 7
+SLOPE_BPS = [100e6 + 1e6 * index for index in range(31)]
 INTERVAL_S = 0.1
-TRUE = (
+SEGMENT = (
     "throughput rises from 1.5 s to 2.3 s, to 162 Mbps from 145 Mbps before and after, within the window of "
     "3.0 s; it changes the mean by +3.1 %"
 )
+SLOPE = "throughput rises steadily, from 100 Mbps to 130 Mbps (+30.0 %) within the window of 3.1 s"
+COURSES = ((SEGMENT, SEGMENT_BPS), (SLOPE, SLOPE_BPS))
 
 
 class Intervals(Raw):
     """A trial of one instance, of which nothing but its intervals is known."""
 
-    def __init__(self) -> None:
-        self.start_s, self.end_s = 100.0, 100.0 + INTERVAL_S * len(RATES_BPS)
+    def __init__(self, rates_bps: Sequence[float]) -> None:
+        self.start_s, self.end_s = 100.0, 100.0 + INTERVAL_S * len(rates_bps)
         self.trial = {
             "number": 1,
             "case": {"sender": "h1", "receiver": "h2"},
@@ -34,35 +38,42 @@ class Intervals(Raw):
                 "end": INTERVAL_S * (index + 1),
                 "bytes": rate_bps * INTERVAL_S / 8,
             }
-            for index, rate_bps in enumerate(RATES_BPS)
+            for index, rate_bps in enumerate(rates_bps)
         ]
         self.texts = {"h2/iperf3-server-1.json": json.dumps({"intervals": [{"sum": one} for one in sums]})}
 
 
 class SaidOf(Said):
-    """A result with a finding for each of these codes and sentences."""
+    """A result of one trial with this finding."""
 
-    def __init__(self, *findings: tuple[str, str]) -> None:
-        self.raws = [Intervals()]
-        self.document = {
-            "flags": [
-                {"code": code, "evidence": [{"trials": [1], "evidence": sentence}]}
-                for code, sentence in findings
-            ]
-        }
+    def __init__(self, code: str, sentence: str, rates_bps: Sequence[float]) -> None:
+        self.raws = [Intervals(rates_bps)]
+        self.document = {"flags": [{"code": code, "evidence": [{"trials": [1], "evidence": sentence}]}]}
 
 
-def test_a_finding_on_the_course_is_true_if_the_raw_intervals_have_its_numbers() -> None:
-    assert SaidOf(("throughput-drifts", TRUE)).true_courses() == {"throughput-drifts"}
-    assert SaidOf(("udp-loss", TRUE)).true_courses() == frozenset()
+@pytest.mark.parametrize(("sentence", "rates_bps"), COURSES)
+def test_a_finding_on_the_course_is_true_if_the_raw_intervals_have_its_numbers(
+    sentence: str, rates_bps: Sequence[float]
+) -> None:
+    assert SaidOf("throughput-drifts", sentence, rates_bps).true_courses() == {"throughput-drifts"}
+    assert SaidOf("udp-loss", sentence, rates_bps).true_courses() == frozenset()
 
 
-@pytest.mark.parametrize("number", re.findall(r"\d+(?:\.\d+)?", TRUE))
-def test_no_finding_on_the_course_is_true_with_another_number(number: str) -> None:
-    other = TRUE.replace(number, f"{float(number) * 1.5:.1f}", 1)
-    assert SaidOf(("throughput-drifts", other)).true_courses() == frozenset()
+@pytest.mark.parametrize(
+    ("sentence", "number", "rates_bps"),
+    [
+        (sentence, number, rates_bps)
+        for sentence, rates_bps in COURSES
+        for number in re.findall(r"\d+(?:\.\d+)?", sentence)
+    ],
+)
+def test_no_finding_on_the_course_is_true_with_another_number(
+    sentence: str, number: str, rates_bps: Sequence[float]
+) -> None:
+    other = sentence.replace(number, f"{float(number) * 1.5:.1f}", 1)
+    assert SaidOf("throughput-drifts", other, rates_bps).true_courses() == frozenset()
 
 
 @pytest.mark.parametrize("sentence", ["throughput wanders", "throughput rises by 5 % a second"])
 def test_no_sentence_is_true_of_which_nothing_was_counted(sentence: str) -> None:
-    assert SaidOf(("throughput-drifts", sentence)).true_courses() == frozenset()
+    assert SaidOf("throughput-drifts", sentence, SEGMENT_BPS).true_courses() == frozenset()
