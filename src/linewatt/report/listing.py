@@ -13,7 +13,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from linewatt.analysis.cases import fastest_case, mean_bps
+from linewatt.analysis.cases import mean_bps
 from linewatt.analysis.metrics import MBPS_PER_W
 from linewatt.declare import SELDOM, Schema, keys_of, listing, one_of, record
 from linewatt.foreign import one_line
@@ -49,7 +49,7 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """The case of a result with the most throughput, or a soak: how fast, and what arrived for each watt.
+    """The case that ``show`` names first, or a soak: how fast, and what arrived for each watt.
 
     Watts are the receiver's, of a soak its server's; ``reason`` says why there is no Mbps/W.
     """
@@ -100,46 +100,44 @@ def listed(result: Result, view: Digest | None = None) -> Listed:
 
 
 def _best_case(view: Digest) -> tuple[Best | None, Glance | None]:
-    """With how its series went; ``None`` where no case has a throughput.
+    """The case of the first screen, or a higher rate that a search found, with how its series went.
 
-    Of equals it is the first, of a search what was found.
+    ``None`` where no case has a throughput.
     """
-    from linewatt.report.trials.searches.searches import certain
+    from linewatt.report.trials.answer.first_screen import leading_case
 
-    goals = [goal for search in view.searches for goal in search.goals]
-    step_goals = [(step, goal) for goal in goals if (step := view.step_of(goal)) is not None]
-    fastest = fastest_case([*view.summaries, *(step for step, _ in step_goals)])
-    if fastest is None:
+    leading = leading_case(view)
+    if leading is None:
         return None, None
-    of_search = [goal for step, goal in step_goals if step is fastest]
-    power = fastest.power("receiver")
+    chosen = leading.summary
+    power = chosen.power("receiver")
     per_watt = None if power is None else power.system_bps_per_w
-    elsewhere = fastest.case.told_elsewhere("receiver")
+    elsewhere = chosen.case.told_elsewhere("receiver")
     why = (
-        fastest.reasons.get("receiver_power", "not known")
+        chosen.reasons.get("receiver_power", "not known")
         if elsewhere
         else "no source of power was named"
         if power is None
         else power.reasons.get("system_bps_per_w", "not known")
     )
     best = Best(
-        fastest.case.test,
-        mean_bps(fastest),
+        chosen.case.test,
+        mean_bps(chosen),
         None if per_watt is None else per_watt.mean,
         None if power is None else power.system_provenance,
         "" if per_watt is not None else why,
-        bool(view.findings.doubts(fastest.case, "throughput")) or not all(map(certain, of_search)),
-        bool(view.findings.doubts(fastest.case, "power", "receiver")),
-        any(goal.state != "found" for goal in of_search),
+        bool(view.findings.doubts(chosen.case, "throughput")) or not leading.is_certain,
+        bool(view.findings.doubts(chosen.case, "power", "receiver")),
+        leading.is_at_least,
     )
-    return best, of_trials(view, fastest)
+    return best, of_trials(view, chosen)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BestDocument:
     test: str
     throughput_bps: float
-    """Mean of the case that has the most."""
+    """Mean of the fastest case; of an experiment, of its best setting."""
     throughput_doubtful: bool
     throughput_at_least: bool = field(default=False, metadata=SELDOM)
     """A searched rate above which no more was lost, or nothing sent."""
@@ -319,7 +317,9 @@ def _shared_length(first: str, second: str) -> int:
 
 _NO_THROUGHPUT = "no throughput is on record"
 _AT_LEAST = "≥ at least: a searched rate above which no more was lost, or nothing was sent"
-_BEST = "Best: most throughput of any case, mean; Mbps/W at its receiver (soak: server)"
+_BEST = (
+    "Best: mean of the fastest case, or of the best setting as in show; Mbps/W at its receiver (soak: server)"
+)
 
 
 def _lacks(result: Listed | Damaged) -> Iterator[Lack]:

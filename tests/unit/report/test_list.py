@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.effect_factories import experiment_result, experiment_trials
 from tests.report_factories import demo_trials, failed, powered, result, scaling_trials, stored
 from tests.soak_pairs import soak as soak_of_day
 from tests.soak_result import Shape
@@ -19,6 +20,7 @@ from linewatt.cli.output import console
 from linewatt.model import Case, Flag
 from linewatt.report import listing
 from linewatt.report.listing import Listed
+from linewatt.report.trials.answer.first_screen import first_screen_of_trials
 from linewatt.report.trials.digest import digest_of
 from linewatt.store import read
 from linewatt.store.read import Damaged
@@ -97,6 +99,20 @@ def test_a_time_of_another_year_is_its_date_and_a_long_name_is_shortened() -> No
     )[2:4]
     assert re.search(r" 2025-05-28 +a+…$", rows[0])
     assert re.search(r" 05-28 20:26  short$", rows[1])
+
+
+@pytest.mark.parametrize("cv", [0.004, 0.03])
+def test_the_best_of_an_experiment_is_the_setting_that_show_names(cv: float) -> None:
+    """Also where another setting is faster, but not proven so: then the base."""
+    measured = experiment_result(experiment_trials(trials=5 if cv < 0.01 else 2, cv=cv))
+    view = digest_of(measured)
+    screen, listed = first_screen_of_trials(view), listing.listed(measured, view)
+    assert screen is not None
+    assert listed.best is not None
+    rate = f"{listed.best.throughput_bps / 1e9:.2f} Gbps"
+    assert rate == ("21.20 Gbps" if cv < 0.01 else "20.00 Gbps")
+    assert rate in screen.sentence
+    assert rate == screen.blocks[0].entries[0][0].figures[0]
 
 
 def test_what_is_missing_has_its_reason_below() -> None:

@@ -42,7 +42,7 @@ def result_columns() -> tuple[Column, ...]:
         ),
         Column("flags_count", "BIGINT", "findings, each counted once per scope", "flags_reason"),
         Column("flags_reason", "VARCHAR", "why findings are not counted; unreadable parts of a soak"),
-        Column("best_test", "VARCHAR", "test of the case with the highest throughput", _BEST),
+        Column("best_test", "VARCHAR", "test of the fastest case, or of the best setting", _BEST),
         Column("best_throughput_bps", "DOUBLE", "mean of that case, or of the soak", _BEST),
         Column("best_throughput_doubtful", "BOOLEAN", "whether the throughput is doubtful"),
         Column("best_throughput_at_least", "BOOLEAN", "whether a search gave it as a lower bound only"),

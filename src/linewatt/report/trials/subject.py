@@ -43,7 +43,7 @@ from linewatt.report.trials.answer.answer import (
 from linewatt.report.trials.answer.limits import limit_forms, limit_words
 from linewatt.report.trials.answer.trust import Best, Spot
 from linewatt.report.trials.digest import Digest
-from linewatt.report.trials.settings.effects import best_words, beyond_chance, experiment
+from linewatt.report.trials.settings.effects import Experiment, best_words, beyond_chance, experiment
 from linewatt.report.trials.settings.matrix import PairCases, pair_cases
 from linewatt.units import first_of
 
@@ -104,7 +104,7 @@ def _ends(responses: Iterable[Response], cases: Iterable[CaseSummary]) -> tuple[
 def experiment_subject(view: Digest) -> Subject | None:
     """The best setting of each group of cases, what each factor does to the first one, and its cost."""
     factor_effects = experiment(view.result)
-    groups = [group for group in factor_effects.groups if group.responses] if factor_effects else []
+    groups = _groups_with_effects(factor_effects)
     if factor_effects is None or not groups or not any(summary.throughput_bps for summary in view.summaries):
         return None
     bests = [_best(group, factor_effects.names[group], view) for group in groups]
@@ -126,9 +126,7 @@ def experiment_subject(view: Digest) -> Subject | None:
     blocks = [Block(_best_title(groups), tuple(entries), means_are(view), rest="line")]
     blocks += [effects] if effects else []
     blocks += [Block("Effects on cost and loss", tuple(others), rest="response")] if others else []
-    summary, (line, *_) = bests[0]
-    at_name = "the base" if first.responses[0].best.setting is None else "the best setting"
-    at = Best(at_name, summary) if summary is not None and summary.throughput_bps else None
+    _, (line, *_) = bests[0]
     sentence = " ".join(filter(None, (in_words(line.figures), line.prose)))
     shown_cases = [
         Best(line.name, summary)
@@ -145,8 +143,39 @@ def experiment_subject(view: Digest) -> Subject | None:
     )
     lists = blocks if len(entries) > 1 else blocks[1:]
     return Subject(
-        f"{line.name}: {sentence}.", tuple(blocks), tuple(shown_cases), costs, at=at, lists=tuple(lists)
+        f"{line.name}: {sentence}.",
+        tuple(blocks),
+        tuple(shown_cases),
+        costs,
+        at=best_setting(factor_effects, view),
+        lists=tuple(lists),
     )
+
+
+def _groups_with_effects(factor_effects: Experiment | None) -> list[GroupEffects]:
+    return [group for group in factor_effects.groups if group.responses] if factor_effects else []
+
+
+def best_setting(factor_effects: Experiment | None, view: Digest) -> Best | None:
+    """The case of an experiment whose cost is shown: the best setting of its first group, or the base where
+    no setting is proven better; ``None`` where it has no throughput."""
+    groups = _groups_with_effects(factor_effects)
+    summary = _reached(groups[0], view) if groups else None
+    if summary is None or summary.throughput_bps is None:
+        return None
+    is_base = groups[0].responses[0].best.setting is None
+    return Best("the base" if is_base else "the best setting", summary)
+
+
+def _reached(group: GroupEffects, view: Digest) -> CaseSummary | None:
+    """The case of a group at its best setting for the first response."""
+    setting = group.responses[0].best.setting or group.base
+    cases = (
+        summary
+        for summary in view.summaries
+        if summary.case.factors == setting and without_factors(summary.case) == group.case
+    )
+    return next(cases, None)
 
 
 def _best_title(groups: Sequence[GroupEffects]) -> str:
@@ -174,16 +203,7 @@ def _not_proven(fastest: CaseSummary, group: GroupEffects) -> str:
 
 def _best(group: GroupEffects, name: str, view: Digest) -> tuple[CaseSummary | None, Entry]:
     """What the best setting for the first response reaches."""
-    first = group.responses[0]
-    setting = first.best.setting or group.base
-    reached = next(
-        (
-            summary
-            for summary in view.summaries
-            if summary.case.factors == setting and without_factors(summary.case) == group.case
-        ),
-        None,
-    )
+    first, reached = group.responses[0], _reached(group, view)
     figures = rate(reached, view) if reached is not None and reached.throughput_bps else ()
     words, fewer = (best_words(group, first, named=named) for named in (True, False))
     limits = [f"; {limit_form}" for limit_form in (limit_forms(reached) if reached is not None else ())] or [

@@ -6,18 +6,22 @@ What varies beyond instances is told first: settings, networks, pairs of hosts, 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from linewatt.analysis.cases import CaseSummary, fastest_case
 from linewatt.core.feature import feature_functions
 from linewatt.foreign import one_line
 from linewatt.report.printing.screen import Block, Line, Screen, hosts_words
-from linewatt.report.trials.answer.answer import answer, failed_entries
+from linewatt.report.trials.answer.answer import answer, failed_entries, fastest_best
 from linewatt.report.trials.answer.trust import trust_block
 from linewatt.report.trials.caveats import progress, short_caveats
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.searches.curve import levels_subject
+from linewatt.report.trials.searches.searches import certain
 from linewatt.report.trials.searches.subject import knee_subject, search_subject
+from linewatt.report.trials.settings.effects import experiment
 from linewatt.report.trials.subject import (
+    best_setting,
     experiment_subject,
     matrix_subject,
     networks_subject,
@@ -72,6 +76,34 @@ def first_screen_of_trials(view: Digest) -> Screen | None:
         ),
         tables=(case_answer.series,) if case_answer else (),
         lists=tuple(of_page),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LeadingCase:
+    """The case that stands for a result; of a search whether its rate is certain, and a lower bound."""
+
+    summary: CaseSummary
+    is_certain: bool
+    is_at_least: bool
+
+
+def leading_case(view: Digest) -> LeadingCase | None:
+    """The case whose cost the screen shows, or a higher rate that a search found.
+
+    It is at the best setting of an experiment, else the fastest; of load levels alone the fastest of these.
+    """
+    at = best_setting(experiment(view.result), view)
+    shown = [at] if at is not None else fastest_best(view)
+    goals = [goal for search in view.searches for goal in search.goals]
+    step_goals = [(step, goal) for goal in goals if (step := view.step_of(goal)) is not None]
+    cases = [best.summary for best in shown] or view.summaries
+    summary = fastest_case([*cases, *(step for step, _ in step_goals)])
+    if summary is None:
+        return None
+    of_search = [goal for step, goal in step_goals if step is summary]
+    return LeadingCase(
+        summary, all(map(certain, of_search)), any(goal.state != "found" for goal in of_search)
     )
 
 
