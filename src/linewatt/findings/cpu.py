@@ -89,16 +89,16 @@ KINDS = (
         "doubtful",
         "case",
         ("throughput", "cpu", "power", "above_idle"),
-        "Other processes used part of a full CPU that the load or its interrupts need: throughput would be "
-        "different without them. This also applies if they ran in the idle windows. The evidence names the "
-        "processes seen; short-lived ones are missing.",
+        "Other processes used part of a full CPU that the load or its interrupts need: throughput may be "
+        "different without them, even if no limit is found. This also applies if they ran in the idle "
+        "windows. The evidence names the processes seen; short-lived ones are missing.",
         f"An app or IRQ CPU is {percent(FULL_RATIO)} or more busy, and others used part of it. Either usr "
         f"and sys exceed the load's use by {FOREIGN_CORES:g} of a CPU where no load was placed, "
         f"{EXCESS_CORES:g} where it was (not tested if the load is rate-limited and the kernel charges by "
         f"the tick). Or processes that were seen only on that CPU used more than {FOREIGN_CORES:g} of it; "
         "kernel threads that take packets (ksoftirqd, threaded NAPI) do not count.",
         "Find what runs there (ps -eLo psr,pcpu,comm), stop it or put it on other CPUs, and measure again.",
-        name="Others on a CPU that limits",
+        name="Other processes on a full CPU",
     ),
     Kind(
         "cpu-stolen",
