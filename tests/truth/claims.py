@@ -66,6 +66,10 @@ def _single(case: Case) -> str:
 
 def _next(found: re.Match[str], _: Case, raws: Sequence[Raw]) -> Pairs:
     yield found["busy"], _of_role(found["role"], raws)
+    if found["full"]:
+        shares = [_of_role(found["role"], [raw]) for raw in raws]
+        yield found["full"], sum(share >= float(found["threshold"]) for share in shares)
+        yield found["trials"], len(raws)
 
 
 def _asked(case: Case) -> float:
@@ -225,7 +229,11 @@ CLAIMS: tuple[tuple[str, Claim], ...] = (
         rf"(?:; a thread of the load waited for a CPU (?P<waited>{NUMBER}) % of the time)?",
         _cpu,
     ),
-    (rf"{_ROLE}, (?P<busy>{NUMBER}) %", _next),
+    (
+        rf"{_ROLE}, (?P<busy>{NUMBER}) %"
+        r"(?:: (?P<threshold>\d+) % or more in (?P<full>\d+) of (?P<trials>\d+) trials)?",
+        _next,
+    ),
     (
         rf"(?P<got>{NUMBER}) (?P<got_unit>[GMk]bps) arrived of the requested (?P<asked>{NUMBER}) {_UNIT} "
         rf"\((?P<ratio>{NUMBER}) %\)",

@@ -155,6 +155,10 @@ def test_what_is_full_in_some_trials_alone_is_not_the_limit() -> None:
     )
     assert found.kinds == ("not-found",)
     assert "the receiver's IRQ CPU full in 2 of 3 trials" in found.evidence
+    assert found.margin == (
+        "nearest is the receiver's IRQ CPU, 89.3 %: 90 % or more in 2 of 3 trials, named as the limit only "
+        "if in all"
+    )
 
 
 def test_more_than_the_line_can_carry_is_an_error_and_never_the_limit() -> None:

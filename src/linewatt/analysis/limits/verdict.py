@@ -295,6 +295,8 @@ def _margin(named: Sequence[Ranked], ranked: Sequence[Ranked]) -> str:
         return "what else may limit it was not measured"
     if named:
         return f"the next is {limit_text.short_limit(following)}"
-    threshold_words = f"from {format_percent(following.full_from, 0)} on"
-    threshold_words += f" in every trial, not in {following.full_in} only," if following.full_in else ""
-    return f"nearest is {limit_text.short_limit(following)}; {threshold_words} it is named"
+    nearest, threshold = limit_text.short_limit(following), format_percent(following.full_from, 0)
+    if not following.full_in:
+        return f"nearest is {nearest}; from {threshold} on it is named"
+    full_trials = f"{following.full_in} of {len(following.shares)} trials"
+    return f"nearest is {nearest}: {threshold} or more in {full_trials}, named as the limit only if in all"
