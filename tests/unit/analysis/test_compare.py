@@ -27,9 +27,10 @@ from linewatt.analysis.cases.responses import EFFICIENCY, OF_CASE, PER_WATT, THR
 from linewatt.analysis.comparison.compare import Comparison, exit_finding
 from linewatt.analysis.comparison.matching import level_meant, match_two
 from linewatt.analysis.comparison.rows import Row
-from linewatt.analysis.comparison.verdicts import COMPARISON, verdicts_of_family
+from linewatt.analysis.comparison.verdicts import COMPARISON, runs_advice, verdicts_of_family
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.statistics.contrasts import Contrast
+from linewatt.analysis.statistics.student import critical_t
 from linewatt.model import Case, Flag, Trial
 from linewatt.report.comparison.first_screen import first_screen_of_comparison
 from linewatt.report.comparison.remarks import difference_lines, heading
@@ -144,6 +145,21 @@ def test_an_interval_too_wide_for_the_factor_is_no_same() -> None:
     row = the(compared(made("a", runs(n=4, cv=0.08)), made("b", runs(n=4, cv=0.08, seed=2), day=2)))
     assert row.outcome == "undecided"
     assert row.verdict.words.startswith("not enough runs: anything from −")
+
+
+@pytest.mark.parametrize("sd", [0.03, 0.08])
+def test_as_many_runs_as_are_advised_narrow_the_interval_if_they_spread_as_before(sd: float) -> None:
+    at_hand = 4
+    contrast = Contrast(0.0, sd * math.sqrt(2 / at_hand), 2 * at_hand - 2)
+    reaches = [critical_t(0.05, 2 * count - 2) * sd * math.sqrt(2 / count) for count in range(2, 60)]
+    enough = 2 + next(at for at, reach in enumerate(reaches) if reach <= math.log1p(0.05))
+    advice = runs_advice(THROUGHPUT, contrast, (at_hand, at_hand))
+    assert advice == f"about {enough} runs on each side would tell ± 5.0 %"
+
+
+def test_where_hundreds_of_runs_would_not_be_enough_the_advice_says_so() -> None:
+    row = the(compared(made("a", runs(n=4, cv=0.9)), made("b", runs(n=4, cv=0.9, seed=2), day=2)))
+    assert row.verdict.advice == "even 500 runs on each side would not tell ± 5.0 %"
 
 
 @pytest.mark.parametrize(("shuffled", "kind"), [(0.01, "worse"), (0.06, "same")])

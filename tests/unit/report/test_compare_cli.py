@@ -57,7 +57,7 @@ def test_a_slower_result_ends_with_3_and_a_table_that_says_so(run: Run) -> None:
             1.0,
             3,
             "bold yellow",
-            "VERDICT  Not enough evidence: 1 of 1 comparisons are undecided on slower: not enough runs; "
+            "VERDICT  Not enough evidence: no verdict on slower in 1 of 1 comparisons: not enough runs; "
             "take 4 or more on each side",
         ),
     ],
@@ -66,6 +66,18 @@ def test_the_first_screen_has_the_verdict_in_its_colour(ratio: float, n: int, st
     found = compared(made("a", runs(n=n)), made("b", runs(ratio=ratio, seed=2, n=n), day=2))
     lines = fitted(first_screen_of_comparison(found, exit_finding(found, ("slower",))), 120)
     assert (said, style) in lines
+
+
+def test_of_a_single_case_the_first_screen_has_each_verdict_in_place_of_counts() -> None:
+    found = compared(made("a", runs(n=4, cv=0.1)), made("b", runs(ratio=1.035, n=4, cv=0.1, seed=2), day=2))
+    screen = first_screen_of_comparison(found, exit_finding(found, ("slower",)))
+    first, *further = [entry[0].prose for entry in screen.blocks[0].entries]
+    assert first == (
+        "Throughput: +13.9 % (−5.6 to +37.4): not enough runs; about 40 runs on each side would tell ± 5.0 %"
+    )
+    assert first in screen.sentence
+    listed = [entry[0].prose for entry in screen.lists[0].entries]
+    assert listed == further, "a page says the first verdict in its sentence, and not again below it"
 
 
 def test_without_a_check_the_first_screen_says_what_is_counted() -> None:
@@ -84,7 +96,7 @@ def test_an_equal_result_ends_with_0_and_a_thin_one_with_4(run: Run) -> None:
     code, out, _ = run("compare", "20260103", "20260104", "--full")
     assert code == 4
     assert (
-        "Not enough evidence: 1 of 1 comparisons are undecided on slower: not enough runs; "
+        "Not enough evidence: no verdict on slower in 1 of 1 comparisons: not enough runs; "
         "take 4 or more on each side." in out
     )
     assert run("compare", "20260103", "20260104", "--fail-on", "nothing")[0] == 0

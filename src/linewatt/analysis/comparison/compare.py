@@ -278,7 +278,7 @@ def exit_finding(comparison: Comparison, fail_on: Sequence[str]) -> Finding:
     open_rows = [row for row in matching_rows if row.outcome in ("undecided", "refused")]
     if open_rows:
         why = ", ".join(dict.fromkeys(row.verdict.brief for row in open_rows))
-        undecided = f"{len(open_rows)} of {len(matching_rows)} comparisons are undecided on {listed}"
+        undecided = f"no verdict on {listed} in {len(open_rows)} of {len(matching_rows)} comparisons"
         more_runs = f"; {TAKE_MORE}" if any(map(_lacks_runs, open_rows)) else ""
         return Finding(4, f"{undecided}: {why}{more_runs}")
     if not matching_rows:

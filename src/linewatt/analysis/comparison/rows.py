@@ -16,7 +16,14 @@ from typing import Literal
 from linewatt.analysis.cases.responses import OF_CASE, PER_WATT, THROUGHPUT
 from linewatt.analysis.comparison.confounders import Beside, also_different
 from linewatt.analysis.comparison.matching import Match
-from linewatt.analysis.comparison.verdicts import COMPARISON, Kind, Verdict, verdicts_of_family
+from linewatt.analysis.comparison.verdicts import (
+    COMPARISON,
+    TOO_FEW,
+    Kind,
+    Verdict,
+    runs_advice,
+    verdicts_of_family,
+)
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.statistics.contrasts import (
     ALPHA,
@@ -155,7 +162,8 @@ def _judged_rows(
                 mode_words[draft.match] = _modes_of(draft)
             verdict = None
             if not draft.refusal:
-                verdict = _with_modes(draft, next(verdict_of_family), mode_words.get(draft.match, ""))
+                verdict = _with_advice(draft, next(verdict_of_family), matters)
+                verdict = _with_modes(draft, verdict, mode_words.get(draft.match, ""))
                 verdict = replace(verdict, details=verdict.details + also_different(draft.besides))
             yield _row(draft, verdict)
 
@@ -312,6 +320,15 @@ def _modes_of(draft: Draft) -> str:
     return " and ".join(phrases)
 
 
+def _with_advice(draft: Draft, verdict: Verdict, matters: float | None) -> Verdict:
+    """A verdict that says how many runs it takes, where the interval of those at hand is too wide."""
+    contrast = draft.contrast
+    if isinstance(contrast, Missing) or contrast.doubt is not None or verdict.brief != TOO_FEW:
+        return verdict
+    runs = len(draft.base), len(draft.other)
+    return replace(verdict, advice=runs_advice(draft.response, contrast, runs, matters))
+
+
 def _with_modes(draft: Draft, verdict: Verdict, mode_words: str) -> Verdict:
     """A verdict that says where the runs of its case fall into two modes, whose mean no run has.
 
@@ -324,7 +341,7 @@ def _with_modes(draft: Draft, verdict: Verdict, mode_words: str) -> Verdict:
     if are_separate and verdict.kind in ("better", "worse"):
         return replace(verdict, details=f"{verdict.details}; {mode_words}")
     details = f": {mode_words}; of the means: {verdict.words}"
-    return replace(verdict, kind="undecided", brief="not told by means", details=details)
+    return replace(verdict, kind="undecided", brief="not told by means", details=details, advice="")
 
 
 def _row(draft: Draft, verdict: Verdict | None) -> Row:

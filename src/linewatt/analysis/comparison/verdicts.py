@@ -15,6 +15,7 @@ from typing import Literal
 
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.statistics.contrasts import ALPHA, Contrast, holm_adjusted
+from linewatt.analysis.statistics.student import critical_t
 from linewatt.missing import Missing
 
 Kind = Literal["better", "worse", "small", "same", "undecided"]
@@ -105,17 +106,21 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """``change`` is ``None`` where there are not enough runs for one; ``details`` follow ``brief``."""
+    """``change`` is ``None`` where there are not enough runs for one; ``details`` follow ``brief``.
+
+    ``advice`` says how many runs would be enough, where the interval is too wide for a verdict.
+    """
 
     kind: Kind
     brief: str
     details: str = ""
     change: Change | None = None
+    advice: str = ""
 
     @property
     def words(self) -> str:
         """The whole."""
-        return f"{self.brief}{self.details}"
+        return "; ".join(filter(None, (f"{self.brief}{self.details}", self.advice)))
 
 
 def verdicts_of_family(
@@ -164,6 +169,34 @@ def least_factor(response: Response, matters: float | None = None) -> float:
     return 1.0 if response.counted else MATTERS_RATIO if response.relative else MATTERS_LOSS
 
 
+def widest_change(response: Response, matters: float | None = None) -> float:
+    """How far the CI of no change may reach: nobody asks for more than a large factor says."""
+    return max(least_factor(response, matters), WIDEST * least_factor(response))
+
+
+MOST_RUNS = 500
+"""on each side that are advised"""
+
+
+def runs_advice(
+    response: Response, contrast: Contrast, runs: tuple[int, int], matters: float | None = None
+) -> str:
+    """How many runs on each side narrow an interval to what a verdict needs, if they spread as before."""
+    reach = widest_change(response, matters)
+    amount = response_amount(response, reach)
+    low, high = contrast.interval
+    reach_of_logs = math.log1p(reach) if response.relative else reach
+    se_of_run = (high - low) / 2 / critical_t(ALPHA, contrast.df) / math.sqrt(sum(1 / n for n in runs) / 2)
+    counts = range(2, MOST_RUNS + 1)
+    needed = next(
+        (n for n in counts if critical_t(ALPHA, 2 * n - 2) * se_of_run <= reach_of_logs * math.sqrt(n)), None
+    )
+    if needed is None:
+        return f"even {MOST_RUNS} runs on each side would not tell ± {amount}"
+    step = 10 ** max(0, len(str(needed)) - 2)
+    return f"about {math.ceil(needed / step) * step} runs on each side would tell ± {amount}"
+
+
 def _change(response: Response, contrast: Contrast, p_holm: float, p_all: float | None = None) -> Change:
     ends = (contrast.value, *contrast.interval)
     value, low, high = map(_relative, ends) if response.relative else ends
@@ -189,8 +222,8 @@ class _Judge:
 
     @property
     def widest(self) -> float:
-        """How far the CI of no change may reach: nobody asks for more than a large factor says."""
-        return max(self.limit, WIDEST * least_factor(self.response))
+        """How far the CI of no change may reach."""
+        return widest_change(self.response, self.limit)
 
     def __call__(self, change: Change) -> Verdict:
         beyond = abs(change.value) > self.limit

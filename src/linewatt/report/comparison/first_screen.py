@@ -32,7 +32,8 @@ def first_screen_of_comparison(comparison: Comparison, verdict: Finding) -> Scre
     entries = tuple((Line("", prose=words),) for words in tallies)
     colour = COLOUR_BY_EXIT_CODE[verdict.exit_code] if verdict.words else ""
     base_name, compared_name = side_names(comparison)
-    counted = f"{compared_name} against {base_name}, counted by quantity"
+    counted = f"{compared_name} against {base_name}" + ("" if _is_of_one_case(comparison) else _COUNTED)
+    unsaid_entries = entries[1:]  # on a page, whose first sentence has the first of them
     blocks = (
         Block(
             "Verdict" if outcome else "Verdicts",
@@ -59,7 +60,7 @@ def first_screen_of_comparison(comparison: Comparison, verdict: Finding) -> Scre
         blocks,
         (_command(comparison),),
         "compare --full",
-        lists=(replace(blocks[0], remark=""), *blocks[1:]),
+        lists=(replace(blocks[0], entries=unsaid_entries, remark=""), *blocks[1:]),
     )
 
 
@@ -76,14 +77,35 @@ def _has_verdicts(comparison: Comparison) -> bool:
     return any(row.verdict.change is not None for row in comparison.rows)
 
 
+_COUNTED = ", counted by quantity"
+
+
+def _is_of_one_case(comparison: Comparison) -> bool:
+    """Whether counts of its verdicts would say less than its verdicts do."""
+    return len(comparison.pairs) == 1 and comparison.base.single_run is None
+
+
 def _tallies(comparison: Comparison) -> Iterator[str]:
-    """Verdicts counted by response; responses whose counts are alike together."""
+    """Verdicts counted by response, those whose counts are alike together; of a single case each verdict."""
+    is_single = _is_of_one_case(comparison)
     alike: dict[str, list[str]] = {}
     for response in comparison.responses:
-        alike.setdefault(tally([*comparison.of(response)]), []).append(response.title)
+        rows = [*comparison.of(response)]
+        alike.setdefault(_verdict_in_full(rows[0]) if is_single else tally(rows), []).append(response.title)
     for counted, titles in alike.items():
-        suffix = " each" if len(titles) > 1 else ""
+        suffix = " each" if len(titles) > 1 and not is_single else ""
         yield f"{first_of(titles, MOST_NAMED, between=', ')}: {counted}{suffix}"
+
+
+def _verdict_in_full(row: Row) -> str:
+    """``+3.5 % (−10.8 to +20.0): not enough runs; …``, ``−3.0 % (−3.4 to −2.6): slower``."""
+    verdict = row.verdict
+    if row.outcome in ("better", "worse"):
+        words = f"{_word(row)}{verdict.details}"
+    else:
+        words = f"{verdict.brief}; {verdict.advice}" if verdict.advice else verdict.words
+    figures = " ".join(_figures(row))
+    return f"{figures}: {words}" if figures else words
 
 
 def _command(comparison: Comparison) -> str:

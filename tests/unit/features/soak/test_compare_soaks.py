@@ -47,7 +47,7 @@ def test_two_soaks_are_one_run_each_and_the_verdict_is_not_enough_runs(run: Run)
     assert "One soak is one measurement" in out
     assert "with linewatt history" in out
     assert out.rstrip().endswith(
-        "Not enough evidence: 3 of 3 comparisons are undecided on slower: not enough runs; "
+        "Not enough evidence: no verdict on slower in 3 of 3 comparisons: not enough runs; "
         "take 4 or more on each side."
     )
     assert all(row["kind"] == "undecided" for row in document(run)["comparisons"])
