@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -98,6 +99,7 @@ def test_the_page_goes_on_with_the_run_without_being_loaded_again(shown: Page, r
     for each in (now(None), now(7e9), now(7.5e9)):
         run.say(each)
     expect(page.locator("#throughput")).to_have_text("7.50 Gbps")
+    expect(page.locator("#chart text").first).to_have_text(re.compile(r"^\d+ s ago$"))  # its first reading
     course = page.locator("#chart path.course").get_attribute("d") or ""
     assert course.count("M") == 2, f"what was not known is a gap: {course}"
     expect(page.locator("#chart text", has_text="10 Gbps")).to_be_visible()
@@ -178,6 +180,9 @@ def test_what_was_told_a_while_ago_is_not_shown_as_of_now(
         run.say(now(7e9))
         expect(page.locator("#throughput")).to_have_text("7.00 Gbps")
         expect(page.locator("#connection")).to_have_text("Kept up to date.")
+        expect(page.locator("#chart text").first).to_have_text("8 s ago")  # its first reading
+        course = page.locator("#chart path.course").get_attribute("d") or ""
+        assert course.startswith("M92.0 "), f"at the left end of the axis: {course}"
     finally:
         context.close()
 

@@ -150,7 +150,9 @@ def test_nobody_is_asked_for_cpu_use_that_nobody_watches(tmp_path: Path) -> None
             going.hear(NOW)
             assert run.asked_of == []
             async with aclosing(client.watch(run.state, ID)) as tells:
-                await anext(tells)
+                snapshot = await anext(tells)
+                assert len(snapshot["now"]["cpu"]) == snapshot["now"]["ends"] == 2  # not a second later
+                assert run.asked_of.pop() == ENDS
                 going.hear(NOW)
             assert run.asked_of == [ENDS]
             await until(lambda: not going._watching)

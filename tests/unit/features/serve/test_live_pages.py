@@ -64,6 +64,7 @@ def test_the_list_has_all_runs_also_those_with_results_elsewhere(
     site: tuple[Served, Path, Path], run: Fed, tmp_path: Path
 ) -> None:
     served, _, state = site
+    assert "Results elsewhere" not in served.ask("/live")[1]
     other = Fed(state, tmp_path / OTHER)
     try:
         status, page, _ = served.ask("/live")
@@ -73,6 +74,7 @@ def test_the_list_has_all_runs_also_those_with_results_elsewhere(
     assert f'<a href="/live/{ID}">' in page
     assert f'<a href="/live/{OTHER}">' in page
     assert page.count(str(tmp_path)) == 1
+    assert "Results elsewhere" in page
     assert "0 of 3 trials stored" in page
     run.end()
     assert "No campaign runs now" in served.ask("/live")[1]
@@ -117,6 +119,20 @@ def test_a_page_tells_case_throughput_cpu_by_role_and_watts_of_which_simulated_o
     assert f'<th scope="row" class="text">h2</th>{cells}' in page
     assert 'h1: 228.9 W PSU DC out <span class="unmeasured">simulated</span>' in page
     assert "h2: 157.2 W PSU AC in</li>" in page
+
+
+def test_a_page_whose_run_nobody_watched_has_no_empty_table_of_cpus(
+    site: tuple[Served, Path, Path], run: Fed
+) -> None:
+    served = site[0]
+    is_hidden = re.compile(r'<div id="cpu-table"[^>]* hidden>')
+    assert is_hidden.search(served.ask(f"/live/{ID}")[1])
+    with served.events(f"/live/{ID}/events") as heard:
+        _, first = next(heard)
+        assert [one["host"] for one in first["now"]["cpu"]] == ["h1", "h2"]
+        run.say(NOW)
+        next(heard)
+        assert not is_hidden.search(served.ask(f"/live/{ID}")[1])
 
 
 def test_no_page_has_a_script_or_a_style_of_its_own(site: tuple[Served, Path, Path], run: Fed) -> None:

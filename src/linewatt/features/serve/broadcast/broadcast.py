@@ -127,11 +127,15 @@ class Broadcast:
                 pass
         document = document_of_event(event)
         if document["event"] == "now" and self._watching:
-            ends = dict.fromkeys(end for ends in self._running.values() for end in ends)
-            shown_ends = tuple(ends) or self.soak_ends
-            document["ends"] = len(shown_ends)
-            document["cpu"] = [document_of(use) for use in self._cpu_of(shown_ends[:MOST_ENDS])]
+            document |= self._current_cpu()
         self._add(document)
+
+    def _current_cpu(self) -> Document:
+        """How many ends the load has, and how busy the CPUs of the first of them are."""
+        ends = dict.fromkeys(end for ends in self._running.values() for end in ends)
+        shown_ends = tuple(ends) or self.soak_ends
+        cpu = [document_of(use) for use in self._cpu_of(shown_ends[:MOST_ENDS])]
+        return {"ends": len(shown_ends), "cpu": cpu}
 
     def _add(self, document: Document) -> None:
         self._seq += 1
@@ -182,7 +186,7 @@ class Broadcast:
             case "watch":
                 beats_of_loop().send_due()
                 self._watching.add(reader)
-                reader.send(_line(self._snapshot()))
+                reader.send(_line(self._with_cpu(self._snapshot())))
             case "look":
                 beats_of_loop().send_due()
                 reader.send(_line(self._snapshot()))
@@ -195,6 +199,13 @@ class Broadcast:
 
     def _snapshot(self) -> Document:
         return {**self.view.snapshot(), "seq": self._seq, "at_s": now_s()}
+
+    def _with_cpu(self, snapshot: Document) -> Document:
+        """A snapshot with the CPU use that nobody asked for while nobody watched."""
+        now = snapshot["now"]
+        if now is None or now["cpu"] is not None:
+            return snapshot
+        return snapshot | {"now": now | self._current_cpu()}
 
     def _stopped(self, by: str, pid: int) -> Document:
         """Stop the run like an interrupt, by cancelling the same task as the signal handler."""

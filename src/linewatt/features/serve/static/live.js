@@ -6,7 +6,7 @@
   const at = (id) => document.getElementById(id);
   const SVG = "http://www.w3.org/2000/svg";
   const WIDTH = 640, HEIGHT = 180, LEFT = 92, BOTTOM = 26, TOP = 10, RIGHT = 8;
-  const MOST_ROWS = 50, HIDDEN_MS = 10000, SILENT_MS = 5000;
+  const MOST_ROWS = 50, HIDDEN_MS = 10000, SILENT_MS = 5000, FEWEST_S = 1;
   const UP_TO_DATE = "Kept up to date.";
   let stream = null, over = false, hiding = null;
   let clock = null;  // what head said last, and when
@@ -81,6 +81,8 @@
     write("cpu-title", isLast ? `CPU over one second of the ${now.last}` : "CPU over the last second");
     write("throughput", now ? now.throughput : "–");
     write("users", now && now.users ? now.users : "");
+    show("cpu-table", Boolean(now && now.cpu.length));
+    show("power-title", Boolean(now && now.watts.length));
     at("cpu").replaceChildren(...(now ? now.cpu : []).map((one) => {
       const row = make("tr");
       row.append(cell("th", one.host, "text", "row"), cell("td", one.role, "text"),
@@ -130,6 +132,7 @@
   function draw() {
     const now = performance.now();
     points = points.filter((one) => now - one.at <= 1000 * span);
+    const shown_s = points.length ? Math.max(FEWEST_S, (now - points[0].at) / 1000) : span;
     const svg = document.createElementNS(SVG, "svg");
     svg.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
     const add = (name, attributes, text) => {
@@ -141,7 +144,7 @@
     const right = WIDTH - RIGHT, low = HEIGHT - BOTTOM, middle = (TOP + low) / 2;
     add("rect", { class: "frame", x: LEFT, y: TOP, width: right - LEFT, height: low - TOP });
     add("line", { class: "grid", x1: LEFT, x2: right, y1: middle, y2: middle });
-    add("text", { x: LEFT, y: HEIGHT - 6 }, `${Math.round(span / 60)} min ago`);
+    add("text", { x: LEFT, y: HEIGHT - 6 }, `${duration(shown_s)} ago`);
     add("text", { x: right, y: HEIGHT - 6, "text-anchor": "end" }, "now");
     if (scale.top_bps) {
       add("text", { x: LEFT - 6, y: TOP + 10, "text-anchor": "end" }, scale.top);
@@ -150,7 +153,7 @@
       let path = "", before = null;
       for (const one of points) {
         if (one.bps === null) { before = null; continue; }
-        const x = right - (now - one.at) / 1000 / span * (right - LEFT);
+        const x = right - (now - one.at) / 1000 / shown_s * (right - LEFT);
         const y = low - Math.min(1, one.bps / scale.top_bps) * (low - TOP);
         const goesOn = before !== null && one.at - before < 5000;  // a gap is a gap
         path += `${goesOn ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`;
@@ -160,7 +163,7 @@
       if (path) add("path", { class: "course", d: path });
       const last = points.findLast((one) => one.bps !== null);
       if (isLast && last) {  // no load since: not a measured course
-        const x = right - (now - last.at) / 1000 / span * (right - LEFT);
+        const x = right - (now - last.at) / 1000 / shown_s * (right - LEFT);
         const y = low - Math.min(1, last.bps / scale.top_bps) * (low - TOP);
         add("path", { class: "last", d: `M${x.toFixed(1)} ${y.toFixed(1)}H${right}` });
       }
