@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 from tests.browser.conftest import Open, Opened, Scheme
+from tests.compare_factories import courses_of_sides, made, runs, side
 from tests.report_factories import (
     DISAGREE,
     HOSTILE,
@@ -27,6 +28,9 @@ from tests.report_factories import (
     watts,
 )
 
+from linewatt.analysis.cases.responses import THROUGHPUT
+from linewatt.features.history import page as history_page
+from linewatt.features.history.report import History
 from linewatt.model import Case
 from linewatt.report.printing import html
 from linewatt.report.trials.digest import digest_of
@@ -122,6 +126,30 @@ def test_tables_and_charts_fit_a_desktop(open_report: Open) -> None:
         ".map(e => e.getAttribute('aria-label'))"
     )
     assert hidden == []
+
+
+SHADOWS = """() => [...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1)
+    .map(e => getComputedStyle(e).backgroundAttachment)"""
+
+
+@pytest.mark.full
+def test_on_a_phone_a_shadow_says_that_a_table_goes_on(open_report: Open) -> None:
+    page = open_report(demo(), width=390).page
+    shadows = page.evaluate(SHADOWS)
+    assert len(shadows) >= 3
+    assert set(shadows) == {"local, local, scroll, scroll"}
+
+
+@pytest.mark.full
+def test_on_a_phone_a_history_begins_at_its_newest_result(open_file: Open, tmp_path: Path) -> None:
+    sides = [side(f"r{day}", made("r", runs(seed=day), day=day)) for day in range(1, 15)]
+    path = tmp_path / "history.html"
+    html.write_page(path, history_page.render(History(courses_of_sides(sides, THROUGHPUT), len(sides))))
+    page = open_file(path, width=390).page
+    boxes = [page.locator(selector).bounding_box() for selector in ("figure .scroll", "figure svg")]
+    ends = [box["x"] + box["width"] for box in boxes if box is not None]
+    assert ends[0] == pytest.approx(ends[1], abs=1), "the right end of the chart is in view"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 @cache
