@@ -63,9 +63,7 @@ def history_of(
                 series += series_of_tasks(runs, followed, with_shared)
                 left_out |= reasons
     courses = judge(series, matters, with_shared, _cached_surroundings(results, shared=False))
-    hosts = {
-        name: host for course in courses for name, host in with_shared(course.points[-1].side).hosts.items()
-    }
+    hosts_by_course = [with_shared(course.points[-1].side).hosts for course in courses]
     everything = case is None and test is None
     return History(
         courses,
@@ -75,7 +73,12 @@ def history_of(
         searched=tuple(
             (path.name, recorded.searched) for path, recorded in loaded if recorded.searched and everything
         ),
-        hosts=hosts,
+        hosts={name: host for hosts in hosts_by_course for name, host in hosts.items()},
+        lab_courses=tuple(
+            course
+            for course, hosts in zip(courses, hosts_by_course, strict=True)
+            if any(host.lab for host in hosts.values())
+        ),
     )
 
 

@@ -65,7 +65,7 @@ def render(history: History, pages: Environment | None = None) -> str:
         parts=list(_parts(history)),
         sections=[_asides_section(history)],
         caveats=lab_words_of(history.hosts),
-        lab=any(host.lab for host in history.hosts.values()),
+        lab=bool(history.lab_courses) and len(history.lab_courses) == len(history.courses),
         elsewhere=None,
     )
 
@@ -117,6 +117,7 @@ class Block:
     notes: Lines
     table: Table
     chart: DrawnFigure | None
+    is_lab: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,17 +144,23 @@ def _parts(history: History) -> Iterator[Part]:
         charts = dict(zip(figures, draw_figures(list(figures.values()), f"history-{number}"), strict=True))
         intro = [_LEGEND] if figures and number == 1 else []
         intro += [single_result_note(listed_courses)] if single_result_note(listed_courses) else []
-        blocks = tuple(_block_of_course(named, charts.get(id(named.course))) for named in drawable)
+        blocks = tuple(
+            _block_of_course(
+                named,
+                charts.get(id(named.course)),
+                is_lab=any(named.course is course for course in history.lab_courses),
+            )
+            for named in drawable
+        )
         yield Part(heading(history, response, courses), f"history-{number}", tuple(intro), blocks)
 
 
-def _block_of_course(named: NamedCourse, drawn_chart: DrawnFigure | None) -> Block:
+def _block_of_course(named: NamedCourse, drawn_chart: DrawnFigure | None, *, is_lab: bool) -> Block:
     """A course; without a chart the title of the table names it."""
     results = plural(len(named.course.points), "result")
     folded = results if drawn_chart else f"{named.title} ({results})"
-    return Block(
-        text_lines("", note_lines(named)), replace(table(named, folded=False), folded=folded), drawn_chart
-    )
+    folded_table = replace(table(named, folded=False), folded=folded)
+    return Block(text_lines("", note_lines(named)), folded_table, drawn_chart, is_lab)
 
 
 def _asides_section(history: History) -> Section:

@@ -55,6 +55,8 @@ class History:
     regressions: Regressions | None = None
     hosts: Mapping[str, Host] = field(default_factory=dict)
     """hosts of the newest result of each course"""
+    lab_courses: tuple[Course, ...] = ()
+    """those whose newest result was measured in a lab"""
 
     @property
     def cases(self) -> tuple[Course, ...]:

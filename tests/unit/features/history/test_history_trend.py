@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from tests.compare_factories import UDP, made, numbered, runs, with_facts
 from tests.report_factories import host, stored
 from tests.unit.conftest import Run
 
-from linewatt.model import Flag, Trial
+from linewatt.model import Case, Flag, Trial
 
 GOOD, WORSE = [1.0] * 5, [0.9] * 4
 
@@ -206,6 +207,23 @@ def test_a_page_has_a_chart_of_each_course_with_what_is_marked(run: Run, tmp_pat
     assert "between r03 and r04: h1, h2: kernel.release" in text
     assert "<script" not in text
     assert "http://" not in text.replace("http://www.w3.org", "")
+
+
+def test_only_the_courses_of_lab_hosts_are_marked(run: Run, tmp_path: Path) -> None:
+    for day in (1, 2):
+        of_lab = runs(Case("tcp", "g1", "g2"), seed=day)
+        guests = {name: host(name, lab="demo") for name in ("g1", "g2")}
+        stored(Path("results"), made("real", runs(seed=day), day=day))
+        stored(Path("results"), made("lab", of_lab, day=day, hosts=guests))
+    page = tmp_path / "trend.html"
+    assert run("history", "-o", str(page))[0] == 0
+    titles = re.findall(r"<(?:h3|caption)>(.*?)</(?:h3|caption)>", page.read_text())
+    marked = {title.partition(" <")[0] for title in titles if "badge lab" in title}
+    assert len(titles) == 4
+    assert marked
+    assert all("g1 → g2" in title for title in marked)
+    assert not any("badge lab" in title for title in titles if "h1 → h2" in title)
+    assert "lab result" not in page.read_text()
 
 
 def test_a_case_that_is_new_or_has_no_value_is_told_and_fails_no_check(run: Run) -> None:
