@@ -21,6 +21,7 @@ from linewatt.errors import StoreError
 from linewatt.foreign import one_line
 from linewatt.power_source_keys import stored_values, values_of
 from linewatt.sensors import SENSORS
+from linewatt.units import first_of
 
 
 @cache
@@ -116,13 +117,17 @@ def _refuse_unknown(stored: Mapping[str, Any]) -> None:
         )
 
 
+MOST_PLACES = 20
+"""of what is wrong that are named; of more, how many there are"""
+
+
 def _what_is_wrong(error: Exception) -> str:
     """The first thing that is wrong, and where the other errors are, in one line."""
     if not isinstance(error, ValidationError):
         return f"{error} is missing" if isinstance(error, KeyError) else one_line(str(error))
     errors = error.errors(include_url=False)
     where, *other_places = dict.fromkeys(".".join(str(part) for part in details["loc"]) for details in errors)
-    also = f"; also wrong: {', '.join(other_places)}" if other_places else ""
+    also = f"; also wrong: {first_of(other_places, MOST_PLACES - 1, between=', ')}" if other_places else ""
     return one_line(f"{where}: {errors[0]['msg']}, got {show_value(errors[0]['input'])}{also}")
 
 

@@ -234,6 +234,16 @@ def test_a_stored_campaign_that_cannot_be_read_names_every_place(tmp_path: Path)
     assert all(key in str(error.value) for key in ("trials", "omit_s", "tail_s"))
 
 
+def test_of_many_wrong_places_of_a_stored_campaign_20_are_named(tmp_path: Path) -> None:
+    of = json.loads(json.dumps(stored.campaign_as_dict(campaign(tmp_path, "trials: 5"))))
+    with pytest.raises(StoreError) as error:
+        stored.campaign_from_dict({**of, "networks": [7] * 50})
+    words = str(error.value)
+    places = re.findall(r"\bnetworks\.\d+\b", words)
+    assert len(places) == len(set(places)) == 20
+    assert f"{places[-1]} and 30 more; run the campaign's file" in words
+
+
 def test_a_comparison_is_of_one_pair_and_one_test_only() -> None:
     other = replace(CASE, receiver="c")
     book = Repeats(RepeatRule(3, 6, 0.5), [CASE, other])

@@ -74,6 +74,18 @@ def test_every_file_that_is_damaged_missing_or_foreign_is_named(result: Path, ru
     assert [one["kind"] for one in document["problems"]] == ["foreign", "missing", "damaged"]
 
 
+def test_of_many_problems_20_are_listed_and_json_has_all(result: Path, run: Run) -> None:
+    for number in range(45):
+        (result / f"notes-{number:02d}.txt").write_text("mine")
+    code, out, err = run("verify", str(result))
+    *problems, last = out.splitlines()
+    assert code == 1
+    assert [line.split(":")[0] for line in problems] == [f"foreign  notes-{n:02d}.txt" for n in range(20)]
+    assert last == f"and 25 more: linewatt verify {result.name} --json"
+    assert "45 foreign" in err
+    assert len(json.loads(run("verify", str(result), "--json")[1])["problems"]) == 45
+
+
 def test_each_byte_of_each_file_counts(result: Path) -> None:
     for path in sorted(one for one in result.rglob("*") if one.is_file() and one.name != sums.SUMS_FILE):
         data = path.read_bytes()

@@ -13,6 +13,9 @@ from linewatt.foreign import one_line
 from linewatt.store import find_result
 from linewatt.store import verify_result as verified
 
+MOST_PROBLEMS = 20
+"""lines on a terminal; JSON has all"""
+
 
 def verify_result(*, result_id: str, results: Path, as_json: bool) -> None:
     """Check a stored result against its checksums."""
@@ -31,9 +34,12 @@ def verify_result(*, result_id: str, results: Path, as_json: bool) -> None:
             }
         )
     else:
+        problems = verification.problems
         put_lines(
-            one_line(f"{problem.kind}  {problem.name}: {problem.why}") for problem in verification.problems
+            one_line(f"{problem.kind}  {problem.name}: {problem.why}") for problem in problems[:MOST_PROBLEMS]
         )
+        if len(problems) > MOST_PROBLEMS:
+            put_lines([f"and {len(problems) - MOST_PROBLEMS} more: linewatt verify {verification.id} --json"])
         if not verification.has_checksums:
             say(
                 f"{verification.id}: was stored without checksums; all that can be told is whether "
