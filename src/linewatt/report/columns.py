@@ -269,7 +269,8 @@ class Shown:
     @property
     def without_spread(self) -> Shown:
         """The same with means alone."""
-        return Shown(self.head, lambda summary: replace(self.cell(summary), sd=None))
+        head = replace(self.head, plus_minus="")
+        return Shown(head, lambda summary: replace(self.cell(summary), sd=None))
 
 
 def of_cases(
@@ -300,7 +301,9 @@ def of_case(
 
     spreads = (column.value(summary) for summary in summaries)
     has_spread = any(isinstance(value, Estimate) and value.sd is not None for value in spreads)
-    above = _with_sign(head(column, unit), "± SD" if column.show_sd and has_spread else "")
+    above = head(column, unit)
+    if has_spread:
+        above = _with_sign(above, "± SD", in_terminal=column.show_sd)
     return Shown(above if intervals else replace(above, show_ci=False), cell)
 
 
@@ -320,17 +323,18 @@ def of_power(
 
     above = power_head(column, role, unit, scope, powers.values())
     bounds = [power.values.get(column.bound) for power in powers.values() if column.bound]
-    spreads = [power.values.get(column.name) for power in powers.values() if column.show_sd]
+    spreads = [power.values.get(column.name) for power in powers.values() if column.spread]
     if any(bound is not None for bound in bounds):
-        above = _with_sign(above, "± bound")
+        above = _with_sign(above, "± bound", in_terminal=True)
     elif any(spread is not None and spread.sd is not None for spread in spreads):
-        above = _with_sign(above, "± SD")
+        above = _with_sign(above, "± SD", in_terminal=column.show_sd)
     return Shown(above, cell)
 
 
-def _with_sign(above: Head, sign: str) -> Head:
-    """The head of a column in a terminal with a line that says what ± is below it."""
-    return replace(above, lines=f"{above.lines or above.title}\n{sign}") if sign else above
+def _with_sign(above: Head, sign: str, *, in_terminal: bool) -> Head:
+    """The head of a column that says what ± is below it, in a terminal if that has room for it."""
+    lines = f"{above.lines or above.title}\n{sign}" if in_terminal else above.lines
+    return replace(above, lines=lines, plus_minus=sign)
 
 
 _RESPONSES = {

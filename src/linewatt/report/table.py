@@ -64,6 +64,8 @@ class Head:
     show_sd: bool = False
     """where there is little room"""
     show_ci: bool = False
+    plus_minus: str = ""
+    """what stands behind ± below it, where that is not said elsewhere"""
     page_only: bool = False
     """left out where there is little room, since another column says it, too"""
     rank: int = 0

@@ -60,6 +60,18 @@ def fields(made: Table) -> list[str]:
     return [by_key[head.key] for head in made.heads[:-1]]
 
 
+def test_what_follows_plus_minus_is_said_above_each_column_that_has_it() -> None:
+    made = table(*scaling_trials((1, 2), 3))
+    columns = {head.title: [row.cells[at] for row in made.rows] for at, head in enumerate(made.heads)}
+    signs = {head.title: head.plus_minus for head in made.heads}
+    assert signs == {
+        title: "± SD" if any(cell.sd for cell in cells) else "" for title, cells in columns.items()
+    }
+    assert set(signs.values()) == {"± SD", ""}
+    single = table(*scaling_trials((1, 2), 1))
+    assert {head.plus_minus for head in single.heads} == {""}, "one trial has no spread"
+
+
 def test_the_published_scaling_table_comes_out_as_printed() -> None:
     trials = [
         trial(1, replace(TCP, instances=n), mbps * 1e6, cpu / 100) for n, (mbps, cpu) in PUBLISHED.items()

@@ -77,7 +77,8 @@ def bare_table(data_table: Table) -> Iterator[str]:
 
 
 def _title(head: Head) -> str:
-    words = (head.full_title, head.unit and f"({head.unit})", "[95 % CI]" if head.show_ci else "")
+    unit, interval = head.unit and f"({head.unit})", "[95 % CI]" if head.show_ci else ""
+    words = (head.full_title, unit, head.plus_minus, interval)
     return plain(" ".join(filter(None, (*words, head.provenance))))
 
 
