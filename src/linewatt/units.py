@@ -31,7 +31,7 @@ MISSING: Final = "–"
 """What a person sees where a number is missing."""
 
 _PREFIXES: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-_UNBROKEN: Final = re.compile(r"(?<=[0-9±≥≤<]) (?=\S)| (?=→)|(?<=→) ")
+_UNBROKEN: Final = re.compile(r"(?<=[0-9±≥≤<]) (?=\S)| (?=→)|(?<=→) |(?<=\([a-z]\)) ")
 NO_BREAK: Final = "\u00a0"
 _UNIT = re.compile(r"([kmgt]?)(?:bps|b/s|bits?/s|bits?/sec|bits?ps|bits?/second|bits?)?", re.IGNORECASE)
 _BYTES = re.compile(r"B(?!it|IT)")
@@ -300,5 +300,8 @@ def number_ranges(numbers: Iterable[int], dash: str = "–", comma: str = ", ") 
 
 
 def unbroken(text: str) -> str:
-    """Text of which no line may end inside a figure: a number stays with its unit, ``h1 → h2`` is one."""
+    """Text of which no line may end inside a figure: a number stays with its unit, ``h1 → h2`` is one.
+
+    Nor between ``(a)`` and what it marks.
+    """
     return _UNBROKEN.sub(NO_BREAK, text)

@@ -94,6 +94,18 @@ def marks_of(findings: Findings, notes: Sequence[FindingNote]) -> Marks:
     return Marks(findings, {note.code: note.mark for note in notes})
 
 
+def letter_ranges(letters: Sequence[str]) -> str:
+    """Letters of notes in few characters: ``a, c–f``."""
+    runs: list[list[str]] = []
+    for letter in letters:
+        if runs and len(letter) == len(runs[-1][-1]) == 1 and ord(letter) == ord(runs[-1][-1]) + 1:
+            runs[-1].append(letter)
+        else:
+            runs.append([letter])
+    parts = ([f"{run[0]}–{run[-1]}"] if len(run) > 2 else run for run in runs)
+    return ", ".join(part for run_parts in parts for part in run_parts)
+
+
 def _mark(index: int) -> str:
     letters = ""
     index += 1

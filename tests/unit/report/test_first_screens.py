@@ -25,6 +25,7 @@ from tests.unit.conftest import Run
 from linewatt.cli import output
 from linewatt.findings.all_kinds import catalogue
 from linewatt.model import Case, Flag, Trial
+from linewatt.report.findings import letter_ranges
 from linewatt.report.printing.screen import MOST_LINES, fitted
 from linewatt.report.trials.answer.first_screen import first_screen_of_trials
 from linewatt.report.trials.digest import digest_of
@@ -560,6 +561,36 @@ def test_much_of_everything_with_long_names_is_still_one_screen(name: str, width
     assert any(" more " in line and "show --full" in line for line in lines)
     assert any(line.startswith("CAN I TRUST IT") for line in lines)
     assert any(re.match(r"  \(a\)", line) for line in lines)
+
+
+def letters_of(ranges: str) -> Iterator[str]:
+    """``a, c–e`` → a, c, d, e."""
+    for part in ranges.split(", "):
+        first, _, last = part.partition("–")
+        yield from map(chr, range(ord(first), ord(last or first) + 1))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", ["series", "factors", "everything"])
+def test_each_letter_on_a_full_screen_is_explained_there(name: str, width: int) -> None:
+    screen = first_screen_of_trials(digest_of(world(**WORLDS[name])))
+    assert screen is not None
+    text = " ".join(line.strip() for line, _ in fitted(screen, width))
+    ranges = re.findall(r"\(((?:[a-z](?:–[a-z])?(?:, )?)+)\)", text)
+    printed = {letter for one in ranges for letter in letters_of(one)}
+    explained = set(re.findall(r"\(([a-z])\) +[A-Z]\w+ \w+", text))
+    assert len(printed) == len(GRAVE)
+    assert printed == explained, text
+    assert "+" not in "".join(ranges)
+
+
+@pytest.mark.parametrize(
+    ("letters", "text"),
+    [("", ""), ("a", "a"), ("ab", "a, b"), ("abc", "a–c"), ("abdefh", "a, b, d–f, h")],
+)
+def test_neighbouring_letters_are_a_range(letters: str, text: str) -> None:
+    assert letter_ranges([*letters]) == text
+    assert letter_ranges(["y", "z", "aa", "ab"]) == "y, z, aa, ab"
 
 
 def test_names_cannot_colour_or_move_anything() -> None:

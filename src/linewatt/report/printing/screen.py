@@ -78,6 +78,8 @@ class Block:
     beyond: str = ""
     style: str = "bold"
     picture: Line | None = None
+    briefs: tuple[str, ...] = ()
+    """entries in a few words each, so that those left out are named and not only counted"""
 
     @property
     def heading(self) -> str:
@@ -183,15 +185,13 @@ def fitted(screen: Screen, width: int) -> list[tuple[str, str]]:
     def fits() -> bool:
         return sum(-(-cell_len(line) // width) or 1 for line, _ in (*head, *body(), *tail)) <= MOST_LINES
 
-    spare = [
-        fitting
-        for fitting in (*blocks[1:-1], *blocks[:1], *blocks[-1:])
-        for _ in fitting.forms[1:] or fitting.forms
-    ]
-    for spare_block in spare:
-        if fits():
-            break
-        del spare_block.forms[-1:]
+    for group in ((*blocks[1:-1], *blocks[:1]), blocks[-1:]):
+        for spare_block in [fitting for fitting in group for _ in fitting.forms[1:] or fitting.forms]:
+            if fits():
+                break
+            del spare_block.forms[-1:]
+        for block in blocks:
+            block.is_counted = block.is_counted or not fits()
     for spare_block, wished in _wishes(blocks):
         before, spare_block.forms = spare_block.forms, wished
         if not fits() or (
@@ -211,7 +211,9 @@ class _Fitting:
     block: Block
     forms: list[int] = field(default_factory=list)
     is_pictured: bool = False
-    _laid_out: dict[tuple[str, int, bool, tuple[int, ...]], list[tuple[str, str]]] = field(
+    is_counted: bool = False
+    """whether the entries left out are counted, not named"""
+    _laid_out: dict[tuple[str, int, bool, bool, tuple[int, ...]], list[tuple[str, str]]] = field(
         default_factory=dict
     )
 
@@ -235,7 +237,7 @@ class _Fitting:
 
     def lines(self, command: str, width: int) -> list[tuple[str, str]]:
         """Its lines with their style. They are kept: of all blocks one changes from wish to wish."""
-        key = (command, width, self.is_pictured, tuple(self.forms))
+        key = (command, width, self.is_pictured, self.is_counted, tuple(self.forms))
         if key not in self._laid_out:
             self._laid_out[key] = self._lay_out(command, width)
         return self._laid_out[key]
@@ -245,7 +247,9 @@ class _Fitting:
         shown = [entry[form] for entry, form in zip(block.entries, self.forms, strict=False)]
         command = block.command or command
         omitted_count = len(block.entries) - len(shown) + block.left
-        rest_line = f"{block.rest if block.grid else _more(omitted_count, block.rest)}: {command}"
+        names = () if self.is_counted else block.briefs[len(shown) :]
+        omitted = ", ".join(names) or _more(omitted_count, block.rest)
+        rest_line = f"{block.rest if block.grid else omitted}: {command}"
         if not shown and omitted_count:
             return _lines([Line(block.heading, (rest_line,), style=block.style)], width, "")
         styled_lines = []
@@ -254,7 +258,7 @@ class _Fitting:
             styled_lines = _lines([Line(block.heading, prose=remark, style=block.style)], width, "")
         pictures = [block.picture] if block.picture is not None and self.is_pictured else []
         styled_lines += _lines([*shown, *pictures], width, _GAP)
-        return styled_lines + (_lines([Line("", (rest_line,))], width, _GAP) if omitted_count else [])
+        return styled_lines + (_lines([Line("", prose=rest_line)], width, _GAP) if omitted_count else [])
 
 
 def _wishes(blocks: Sequence[_Fitting]) -> Iterator[tuple[_Fitting, list[int]]]:

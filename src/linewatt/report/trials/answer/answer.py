@@ -15,13 +15,13 @@ from linewatt.analysis.power import SCOPE_WORDS
 from linewatt.findings import kind_of
 from linewatt.model import ENDS, Role
 from linewatt.report.columns import case_cell, ci_text, power_cell
-from linewatt.report.findings import Marks
+from linewatt.report.findings import Marks, letter_ranges
 from linewatt.report.machine.environment import cores_are
 from linewatt.report.printing.screen import Block, Entry, Line
 from linewatt.report.series import Series, end_word, instances_words, of_ends, plural, test_title
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences
 from linewatt.report.trials.answer.limits import limit_forms, limit_words
-from linewatt.report.trials.answer.trust import MOST_LETTERS, MOST_NAMED, Best, Spot, spots_of, trust_block
+from linewatt.report.trials.answer.trust import MOST_NAMED, Best, Spot, spots_of, trust_block
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.settings.scalability import trials_cell
 from linewatt.units import MISSING, first_of, format_rate, unbroken
@@ -127,7 +127,7 @@ def _fastest_first(best: Sequence[Best]) -> list[Best]:
     return sorted(best, key=key)
 
 
-def rate(summary: CaseSummary, view: Digest) -> tuple[str, str]:
+def rate(summary: CaseSummary, view: Digest, *, with_letters: bool = True) -> tuple[str, str]:
     """``9.154 Gbps (a)``, with what makes it doubtful, and ``(8.895 to 9.414)``, the 95 % CI of its mean.
 
     Why there is none stands in its place. Runs that may be of two modes stand beside their mean.
@@ -140,8 +140,8 @@ def rate(summary: CaseSummary, view: Digest) -> tuple[str, str]:
         cell = replace(cell, note=f"runs {runs}")
     ci = ci_text(speed, summary, unit)
     unknown = "one trial: its spread is not known" if view.result.imported_table is None else "CI not known"
-    value = figure(cell, unit.name, view.marks.cell(summary.case, "throughput"))
-    return value, f"({ci or unknown})"
+    doubts = view.marks.cell(summary.case, "throughput") if with_letters else ()
+    return figure(cell, unit.name, doubts), f"({ci or unknown})"
 
 
 def figure(cell: Cell, unit: str, doubts: Sequence[str] = ()) -> str:
@@ -151,9 +151,8 @@ def figure(cell: Cell, unit: str, doubts: Sequence[str] = ()) -> str:
 
 
 def letters(doubts: Sequence[str]) -> str:
-    """``(a,c)``: those of the findings behind a figure."""
-    more = len(doubts) - MOST_LETTERS
-    return f"({','.join(doubts[:MOST_LETTERS])}{f',+{more}' if more > 0 else ''})" if doubts else ""
+    """``(a, c–e)``: those of the findings behind a figure."""
+    return f"({letter_ranges(doubts)})" if doubts else ""
 
 
 def spoken(summary: CaseSummary, view: Digest) -> str:
@@ -259,10 +258,11 @@ def series_table(shown: Sequence[Best], view: Digest, notes: tuple[Note, ...]) -
     )
     rows = []
     for best_case in shown:
-        value, ci = rate(best_case.summary, view)
+        value, ci = rate(best_case.summary, view, with_letters=False)
+        doubts = view.marks.cell(best_case.summary.case, "throughput")
         part = case_cell(line, best_case.summary, line.unit([best_case.summary]))
         cells = (
-            Cell(value, strong=True),
+            Cell(value, doubts=doubts, strong=True),
             Cell(ci.strip("()")),
             *([replace(part, text=f"{part.text} %", sd=None, bar=part.si)] if lined else []),
             *(_end_figure(name, role, best_case.summary, view.marks)[0] for _, name, role in columns),
@@ -358,7 +358,7 @@ def _withheld(name: str, role: Role, summary: CaseSummary, view: Digest) -> str:
     kind = POWER_BY_NAME[name].figure if name in POWER_BY_NAME else "cpu"
     codes = view.findings.doubts(summary.case, kind, role) if kind else ()
     letters = view.marks.of(code for code in codes if kind_of(code).rank == "withheld")
-    return f"withheld ({', '.join(letters)})" if letters else ""
+    return f"withheld ({letter_ranges(letters)})" if letters else ""
 
 
 def _in_few(sentence: str) -> Entry:

@@ -13,14 +13,13 @@ from linewatt.analysis import Finding
 from linewatt.analysis.cases import CaseSummary
 from linewatt.findings import Figure, kind_of
 from linewatt.model import ENDS, Role
+from linewatt.report.findings import letter_ranges
 from linewatt.report.printing.screen import TRUST, Block, Entry, Line
 from linewatt.report.provenance import provenance_words as provenance_words
 from linewatt.report.series import plural
 from linewatt.report.trials.digest import Digest
 from linewatt.units import first_of
 
-MOST_LETTERS = 3
-"""of findings behind a figure"""
 MOST_NAMED = 3
 """series that share a limit; of more, how many there are"""
 
@@ -70,7 +69,11 @@ def trust_block(
     all_bests = best_cases if costing is None else (*best_cases, costing)
     verdicts = " · ".join(_verdicts(view, all_bests, costs, costing_spots))
     cases = [*(best.summary for best in all_bests), *(summary for summary, _ in costs)]
-    return Block(TRUST, tuple(_doubts(view, cases)), verdicts, rest="finding")
+    entries = tuple(_doubts(view, cases))
+    title_of = {f"({note.mark})": note.title for note in view.notes}
+    names = ((entry[-1].name, entry[-1].prose) for entry in entries)
+    briefs = tuple(f"{letter} {title_of[letter]}" if letter else prose for letter, prose in names)
+    return Block(TRUST, entries, verdicts, rest="finding", briefs=briefs)
 
 
 def _verdicts(
@@ -122,7 +125,7 @@ def _doubtful(view: Digest, codes: Iterable[str], withheld: str = "withheld in p
     for word, rank in (("doubtful", "doubtful"), (withheld, "withheld")):
         ranked_codes = [code for code in distinct_codes if kind_of(code).rank == rank]
         if ranked_codes:
-            yield f"{word} ({first_of(view.marks.of(ranked_codes), 2 * MOST_LETTERS, between=', ')})"
+            yield f"{word} ({letter_ranges(view.marks.of(ranked_codes))})"
 
 
 def _of_ends(view: Digest, group: Figure, spots: Iterable[Spot]) -> str:
