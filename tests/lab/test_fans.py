@@ -87,6 +87,6 @@ def test_a_case_whose_power_stands_out_is_told_with_the_fan(
         table = shown.partition(f"Heat, fans and limits of {host}")[2].partition("\n\n")[0]
         assert re.search(rf": {FORCED} instances .*\b1[34],\d{{3}}", table), shown
         assert "– Package limit: " in table
-        assert "what its simulated meter tells of temperatures and fans is simulated, too" in table
+        assert "Temperatures and fans of its simulated meter are simulated, too" in table
     assert {one["hottest_c"] > 30 for one in document["thermal"]} == {True}
     assert len(document["thermal"]) == 2 * 5

@@ -346,11 +346,11 @@ def test_each_end_is_judged_by_what_is_shown_of_it() -> None:
         if one.receiver
     ]
     trust = answer_of(*trials).doubts.remark
-    assert "watts, watts above idle: withheld (a) at the receiver, no doubt found at the sender" in trust
+    assert "watts, watts above idle: withheld (a) at the receiver; no doubt found at the sender" in trust
     guess = Flag("rapl-as-system", "h2", "RAPL stands for the system", "read a meter")
     both = powered(scaling_trials((1,)), provenance="simulated", ends=("receiver", "sender"))
     trust = answer_of(*(replace(one, flags=(guess,)) for one in both)).doubts.remark
-    assert "above idle: simulated, doubtful (a) at the receiver, simulated at the sender" in trust
+    assert "above idle: simulated, doubtful (a) at the receiver; simulated at the sender" in trust
 
 
 def test_a_network_without_any_number_is_named_with_its_reason() -> None:

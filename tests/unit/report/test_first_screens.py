@@ -19,10 +19,11 @@ from typing import Any
 import duckdb
 import pytest
 from tests.first_screens import KINDS, command
-from tests.report_factories import powered, renumbered, result, trial
+from tests.report_factories import powered, renumbered, result, scaling_trials, trial
 from tests.unit.conftest import Run
 
 from linewatt.cli import output
+from linewatt.findings import kind_of
 from linewatt.findings.all_kinds import catalogue
 from linewatt.model import Case, Flag, Trial
 from linewatt.report.findings import letter_ranges
@@ -582,6 +583,17 @@ def test_each_letter_on_a_full_screen_is_explained_there(name: str, width: int) 
     assert len(printed) == len(GRAVE)
     assert printed == explained, text
     assert "+" not in "".join(ranges)
+
+
+def test_findings_without_a_line_are_named_with_their_letters_and_notes_are_counted() -> None:
+    grave = Flag(GRAVE[0], "h1", "seen", "look")
+    notes = [Flag(code, "h1", "seen", "look") for code in ("udp-loss", "process-moved")]
+    trials = [replace(one, flags=(grave, *notes)) for one in scaling_trials((1,), 3)]
+    screen = first_screen_of_trials(digest_of(result(trials)))
+    assert screen is not None
+    trust = screen.blocks[-1]
+    assert trust.briefs == (f"(a) {kind_of(GRAVE[0]).title}", "(b) Process moved", "1 other finding")
+    assert len(trust.briefs) == len(trust.entries)
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_rows_are_named_by_group_and_no_more_than_six_groups_are() -> None:
 def test_a_group_is_named_beside_its_first_row_and_a_row_without_all_cells_has_blanks() -> None:
     made = table(
         RowGroup("h1 → h2", (row("one", Cell("1.5", sd="0.1"), Cell("fine")), row("two", Cell("2.5")))),
-        RowGroup("h3 → h4", (row("one", Cell("3.5", doubts=("a",))),)),
+        RowGroup("h3 → h4", (row("one", Cell("3.5", doubts=("c",)), Cell("odd", doubts=("a",))),)),
     )
     lines = printed(made)
     assert lines[0] == "Rates"
@@ -72,9 +72,9 @@ def test_a_group_is_named_beside_its_first_row_and_a_row_without_all_cells_has_b
     assert [line.split() for line in lines[4:7]] == [
         ["h1", "→", "h2", "one", "1.5", "±", "0.1", "fine"],
         ["two", "2.5"],
-        ["h3", "→", "h4", "one", "3.5*"],
+        ["h3", "→", "h4", "one", "3.5*", "odd*"],
     ]
-    assert lines[7] == "* doubtful: see (a)"
+    assert lines[7] == "* doubtful: see (a), (c)"
 
 
 def test_a_file_gets_what_a_wide_terminal_gets() -> None:

@@ -270,10 +270,11 @@ DOUBTFUL = "*"
 
 def _starred(rows: Iterable[Row]) -> Iterator[Text]:
     """What a star means, where there is one, and which findings they are."""
-    letters = dict.fromkeys(letter for row in rows for cell in row.cells for letter in cell.doubts)
+    letters = {letter for row in rows for cell in row.cells for letter in cell.doubts}
     if letters:
+        in_order = sorted(letters, key=lambda letter: (len(letter), letter))
         yield Text(
-            f"{DOUBTFUL} doubtful: see {', '.join(f'({letter})' for letter in letters)}", style="yellow"
+            f"{DOUBTFUL} doubtful: see {', '.join(f'({letter})' for letter in in_order)}", style="yellow"
         )
 
 

@@ -13,7 +13,7 @@ from linewatt.analysis import Finding
 from linewatt.analysis.cases import CaseSummary
 from linewatt.findings import Figure, kind_of
 from linewatt.model import ENDS, Role
-from linewatt.report.findings import letter_ranges
+from linewatt.report.findings import FindingNote, letter_ranges
 from linewatt.report.printing.screen import TRUST, Block, Entry, Line
 from linewatt.report.provenance import provenance_words as provenance_words
 from linewatt.report.series import plural
@@ -69,10 +69,8 @@ def trust_block(
     all_bests = best_cases if costing is None else (*best_cases, costing)
     verdicts = " · ".join(_verdicts(view, all_bests, costs, costing_spots))
     cases = [*(best.summary for best in all_bests), *(summary for summary, _ in costs)]
-    entries = tuple(_doubts(view, cases))
-    title_of = {f"({note.mark})": note.title for note in view.notes}
-    names = ((entry[-1].name, entry[-1].prose) for entry in entries)
-    briefs = tuple(f"{letter} {title_of[letter]}" if letter else prose for letter, prose in names)
+    doubts = tuple(_doubts(view, cases))
+    entries, briefs = tuple(entry for entry, _ in doubts), tuple(brief for _, brief in doubts)
     return Block(TRUST, entries, verdicts, rest="finding", briefs=briefs)
 
 
@@ -138,7 +136,7 @@ def _of_ends(view: Digest, group: Figure, spots: Iterable[Spot]) -> str:
     known_verdicts = {role: words for role, words in role_verdicts.items() if words}
     if len(set(known_verdicts.values())) < 2:
         return next(iter(known_verdicts.values()), "")
-    return ", ".join(f"{words} at the {role}" for role, words in known_verdicts.items())
+    return "; ".join(f"{words} at the {role}" for role, words in known_verdicts.items())
 
 
 _VALUES: dict[Figure, Callable[[CaseSummary, Role], object]] = {
@@ -163,8 +161,11 @@ def _of_end(view: Digest, group: Figure, cases: Sequence[CaseSummary], role: Rol
     return _joined(filter(None, (unmeasured, *_doubtful(view, codes))), of_one_trial, view)
 
 
-def _doubts(view: Digest, summaries: Iterable[CaseSummary]) -> Iterator[Entry]:
-    """The gravest reasons not to trust a figure shown, each with what to do; then what else was found."""
+def _doubts(view: Digest, summaries: Iterable[CaseSummary]) -> Iterator[tuple[Entry, str]]:
+    """The gravest reasons not to trust a figure shown, each with what to do; then what else was found.
+
+    Behind each of them a few words, for where it has no line.
+    """
     cases = {summary.case for summary in summaries}
     shown_notes = [note for note in view.notes if cases & set(note.cases)]
     graves = [
@@ -176,19 +177,22 @@ def _doubts(view: Digest, summaries: Iterable[CaseSummary]) -> Iterator[Entry]:
     grave = [note for note in shown_notes if note.code in codes]
     for note in grave:
         note_findings = [finding for finding in graves if finding.code == note.code]
-        yield tuple(
-            Line(f"({note.mark})", prose=words, style="yellow") for words in _doubt(note.title, note_findings)
-        )
-    for lead, others in (
-        ("also found" if grave else "found", [note for note in shown_notes if note not in grave]),
-        ("in other cases", [note for note in view.notes if note not in shown_notes]),
-    ):
-        if others:
-            titles = ", ".join(note.title for note in others)
-            yield (
-                Line("", prose=f"{lead}: {titles}"),
-                Line("", prose=f"{lead}: {plural(len(others), 'finding')}"),
-            )
+        letter, words_of_doubt = f"({note.mark})", _doubt(note.title, note_findings)
+        entry = tuple(Line(letter, prose=words, style="yellow") for words in words_of_doubt)
+        yield entry, f"{letter} {note.title}"
+    others = [note for note in shown_notes if note not in grave]
+    elsewhere = [note for note in view.notes if note not in shown_notes]
+    if others:
+        lead, noun = ("also found", "other finding") if grave else ("found", "finding")
+        yield _titles(lead, others), plural(len(others), noun)
+    if elsewhere:
+        yield _titles("in other cases", elsewhere), f"{plural(len(elsewhere), 'finding')} in other cases"
+
+
+def _titles(lead: str, notes: Sequence[FindingNote]) -> Entry:
+    """Titles of findings, or how many there are."""
+    titles = ", ".join(note.title for note in notes)
+    return tuple(Line("", prose=f"{lead}: {words}") for words in (titles, plural(len(notes), "finding")))
 
 
 def _doubt(title: str, findings: Sequence[Finding]) -> Iterator[str]:

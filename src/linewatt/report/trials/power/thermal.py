@@ -114,7 +114,7 @@ def _table(host: str, lines: Sequence[_Line], *, trials: bool) -> Table:
 
 def _simulated(heats: Sequence[Heat]) -> Iterator[Note]:
     if any(heat.provenance == "simulated" for heat in heats):
-        yield Note("remark", "what its simulated meter tells of temperatures and fans is simulated, too")
+        yield Note("remark", "Temperatures and fans of its simulated meter are simulated, too")
 
 
 def _cell(column: _Column, heat: Heat, line: _Line) -> Cell:
