@@ -22,18 +22,16 @@ from linewatt.store import Result
 
 REPOSITORY = CAPTURES.parents[1]
 PUBLISHED = REPOSITORY / "docs" / "published"
-SHARED = REPOSITORY.parent / "shared" / "published"
-"""tables that are beside a clone only"""
 IMPORTED_FOLDERS = ("two-hosts", "netperf")
 TABLES = (
-    "arm_vs_intel.csv",
+    "arm_vs_intel_all.csv",
     "opteron_soak.csv",
     "router_power_8201.csv",
-    "vxlan_eln.csv",
+    "vxlan.csv",
     "x64_components.csv",
     "x64_scaling.csv",
+    "x64_scaling_ports.csv",
 )
-SHARED_TABLES = ("arm_vs_intel_all.csv", "vxlan.csv", "x64_scaling_ports.csv")
 Run = Callable[..., tuple[int, str, str]]
 
 
@@ -75,12 +73,9 @@ STORED: Mapping[str, Callable[[], list[Path]]] = {
 
 
 def imported_files() -> dict[str, Path]:
-    """Kind → the folder or table to be imported; a table that only ``shared`` has may be missing."""
-    return (
-        {f"files {name}": CAPTURES / "imports" / name for name in IMPORTED_FOLDERS}
-        | {f"table {name}": PUBLISHED / name for name in TABLES}
-        | {f"table {name}": SHARED / name for name in SHARED_TABLES}
-    )
+    """Kind → the folder or table to be imported."""
+    folders = {f"files {name}": CAPTURES / "imports" / name for name in IMPORTED_FOLDERS}
+    return folders | {f"table {name}": PUBLISHED / name for name in TABLES}
 
 
 @dataclass(frozen=True)
@@ -112,9 +107,8 @@ def lay_out_imported(laid_out: Stored, run: Run) -> Stored:
     """The same with results that are imported."""
     ids = dict(laid_out.ids)
     for kind, path in imported_files().items():
-        if path.exists():
-            before = {stored_path.name for stored_path in laid_out.root.iterdir()}
-            code, _, err = run("import", str(path), "--results", str(laid_out.root))
-            assert code == 0, (path, err)
-            ids[kind] = tuple(sorted({item.name for item in laid_out.root.iterdir()} - before))
+        before = {stored_path.name for stored_path in laid_out.root.iterdir()}
+        code, _, err = run("import", str(path), "--results", str(laid_out.root))
+        assert code == 0, (path, err)
+        ids[kind] = tuple(sorted({item.name for item in laid_out.root.iterdir()} - before))
     return Stored(laid_out.root, ids)

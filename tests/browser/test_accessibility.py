@@ -150,7 +150,7 @@ PAGES: Mapping[str, Callable[[Path], str]] = {
     "comparison": comparison,
     "fleet": fleet,
     "history": history,
-    "published means": partial(published, "vxlan_eln"),
+    "published means": partial(published, "vxlan"),
     "published soak": partial(published, "opteron_soak"),
 }
 

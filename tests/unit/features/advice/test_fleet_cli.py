@@ -196,7 +196,7 @@ def test_an_imported_table_says_what_the_table_says(run: Run) -> None:
     assert any("not measured by linewatt" in said for said in imported["warnings"])
 
 
-@pytest.mark.parametrize("kind", ["vxlan_eln", "x64_components", "opteron_soak"])
+@pytest.mark.parametrize("kind", ["vxlan", "x64_components", "opteron_soak"])
 def test_a_published_table_without_operating_points_is_named_as_that(run: Run, kind: str) -> None:
     assert run("import", str(TABLE.with_name(f"{kind}.csv")))[0] == 0
     code, out, err = run("advise", "fleet", *ASKED)

@@ -118,7 +118,7 @@ def test_the_table_off_a_terminal_shows_every_cell_in_full() -> None:
 def test_a_narrow_terminal_shows_names_and_derived_figures_unbroken() -> None:
     leader, follower = pty.openpty()
     environment = {**os.environ, "COLUMNS": "100", "TERM": "xterm", "NO_COLOR": "1"}
-    table = SHIPPED / "vxlan_eln.csv"
+    table = SHIPPED / "vxlan.csv"
     with forked.Forked(
         ["derive", table], stdout=follower, stderr=subprocess.PIPE, env=environment
     ) as process:
