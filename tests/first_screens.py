@@ -123,7 +123,9 @@ def _levels() -> list[Path]:
 def _vxlan() -> list[Path]:
     bare = powered(scaling_trials((1, 2, 4), 5))
     tunnel = [
-        replace(one, throughput_bps=(one.throughput_bps or 0) * 0.71)
+        replace(
+            one, throughput_bps=(one.throughput_bps or 0) * 0.71, offered_bps=(one.offered_bps or 0) * 0.71
+        )
         for one in powered(scaling_trials((1, 2, 4), 5, network="vxlan"))
     ]
     trials = renumbered(bare, tunnel)

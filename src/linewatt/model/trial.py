@@ -73,13 +73,32 @@ class Trial:
     """of one pair of a ring, as it is made of the trial of all: the pair in which its sender receives, for
     the figures of that host are of both"""
 
-    @property
-    def ends_bps(self) -> float | None:
-        """What figures of its ends are for: what arrived, in a ring with what the sender received itself."""
-        if self.incoming is None or self.throughput_bps is None:
+    def end_bps(self, role: Role) -> float | None:
+        """What one end received, sent, or both: what figures of its CPUs and watts are for.
+
+        ``None`` also where throughput is withheld. If only the receiver of TCP counted, that much was sent.
+        """
+        if self.throughput_bps is None and self.instances:
+            return None
+        if self.case.is_both_ways and self.instances:
+            return self._moved_bps(self.case.host(role))
+        if role == "receiver" and self.incoming is None:
             return self.throughput_bps
-        more = self.incoming.throughput_bps
-        return None if more is None else self.throughput_bps + more
+        sent_bps = self.offered_bps
+        if sent_bps is None and self.case.is_tcp:
+            sent_bps = self.throughput_bps
+        if self.incoming is None:
+            return sent_bps
+        received_bps = self.incoming.throughput_bps
+        return None if sent_bps is None or received_bps is None else sent_bps + received_bps
+
+    def _moved_bps(self, host: str) -> float:
+        """What a host sent and what it received, together."""
+        return sum(
+            instance.offered_bps if role == "sender" else instance.throughput_bps
+            for instance in self.instances
+            for role in self.case.roles_at(instance.instance, host)
+        )
 
     def end(self, role: Role) -> EndResult | None:
         """What was recorded of the sender or of the receiver."""

@@ -40,7 +40,7 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     (
         "CPU/tput and W/tput (each end in full)",
         "CPU of the app and IRQ CPUs, and watts above idle, ÷ what that end itself sent or received; cut, not"
-        " rounded. Other tables divide by what arrived.",
+        " rounded.",
     ),
     (
         "Limited by",
@@ -88,7 +88,8 @@ POWER_GLOSSARY: tuple[tuple[str, str], ...] = (
     ),
     (
         "System efficiency, CPU efficiency, CPU share",
-        "Throughput ÷ W of the system, throughput ÷ W of the CPU, and W of the CPU ÷ W of the system.",
+        "Throughput ÷ W of the system, throughput ÷ W of the CPU, and W of the CPU ÷ W of the system. The "
+        "throughput is what that end itself sent or received.",
     ),
     (
         "Energy per bit, above idle",

@@ -19,7 +19,7 @@ from linewatt.analysis.metrics.cpu_shares import PARTS, app_and_irq_cores, busy_
 from linewatt.analysis.metrics.metric import Mean, Value, estimates
 from linewatt.analysis.power.summary import EndPower, end_power
 from linewatt.analysis.statistics.stats import Estimate
-from linewatt.missing import Missing, NotRecorded, value_or_none
+from linewatt.missing import Missing, NotRecorded
 from linewatt.model import ENDS, Case, Provenance, Role, Trial
 
 NOT_NAMED = "no source of power is named for this host"
@@ -89,7 +89,7 @@ def _block(case: Case, role: Role, trials: Sequence[Trial]) -> DetailBlock:
     reasons: dict[str, str] = {}
     values = estimates({name: partial(read, role) for name, read in _VALUES.items()}, trials, reasons)
     app, irq = (share_spread(shares_of(trials, role, part, part, reasons)) for part in PARTS)
-    power = end_power(trials, role, lambda trial: value_or_none(_rate(role, trial)), _NEEDED)
+    power = end_power(trials, role, _NEEDED)
     reasons |= _power_reasons(power, role, trials)
     watts = {} if power is None else {name: power.values[theirs] for name, theirs in _POWER.items()}
     return DetailBlock(
@@ -132,24 +132,10 @@ def _power_reasons(power: EndPower | None, role: Role, trials: Sequence[Trial]) 
 
 
 def _rate(role: Role, trial: Trial) -> Value:
-    if trial.case.is_both_ways and trial.throughput_bps is not None:
-        return _both_ways_bps(trial, trial.case.host(role))
-    rate_bps = trial.throughput_bps if role == "receiver" else trial.offered_bps
-    if trial.incoming is not None:
-        sent, received = trial.offered_bps, trial.incoming.throughput_bps
-        rate_bps = None if sent is None or received is None else sent + received
+    rate_bps = trial.end_bps(role)
     if rate_bps is None:
         return Missing(trial.reason) if trial.reason else NotRecorded()
     return rate_bps
-
-
-def _both_ways_bps(trial: Trial, host: str) -> float:
-    """What a host sent and what it received, together."""
-    return sum(
-        instance.offered_bps if does == "sender" else instance.throughput_bps
-        for instance in trial.instances
-        for does in trial.case.roles_at(instance.instance, host)
-    )
 
 
 def _used(role: Role, trial: Trial) -> Value:

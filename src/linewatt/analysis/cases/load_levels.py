@@ -39,6 +39,12 @@ class LevelPoint:
         return self.summary.throughput_bps
 
     @property
+    def end_bps(self) -> Estimate | None:
+        """What the end received, or sent."""
+        sent_bps = self.summary.offered_bps if self.role == "sender" else None
+        return sent_bps or self.throughput_bps
+
+    @property
     def target_bps(self) -> Estimate | None:
         return self.summary.target_bps
 
@@ -160,7 +166,7 @@ def _of_scope(power: EndPower | None, scope: str | None) -> EndPower | None:
 def _score(points: tuple[LevelPoint, ...]) -> float | Missing:
     if not any(point.level == 0 for point in points):
         return Missing("active idle (level 0) is not among the load levels")
-    throughput = [point.throughput_bps.mean for point in points if point.throughput_bps is not None]
+    throughput = [rate.mean for point in points if (rate := point.end_bps) is not None]
     power = [point.system_w.mean for point in points if point.system_w is not None]
     if len(throughput) < len(points):
         return Missing("a level has no throughput")

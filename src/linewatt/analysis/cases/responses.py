@@ -90,7 +90,9 @@ def _per_watt(role: Role, trials: Sequence[Trial]) -> Values:
     of_scope = [total if total is not None and total.scope == scope else None for total in totals]
     response = PER_WATT[role]
     values = tuple(
-        None if total is None else _usable(response, trial, formulas.bps_per_w(trial.ends_bps, total.power_w))
+        None
+        if total is None
+        else _usable(response, trial, formulas.bps_per_w(trial.end_bps(role), total.power_w))
         for trial, total in zip(trials, of_scope, strict=True)
     )
     sure = power.least_sure(total.provenance for total in of_scope if total is not None)

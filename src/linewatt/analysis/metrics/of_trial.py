@@ -25,8 +25,8 @@ _COUNTED = (
     "lab share one machine, so each end's counts include the other end."
 )
 _EFFICIENCY = (
-    "Throughput ÷ cores of CPU used, in Mbps/core. The receiver’s is the main figure: the receiver usually "
-    "limits throughput."
+    "Throughput ÷ cores of CPU used, in Mbps/core. The throughput is what that end itself sent or received. "
+    "The receiver’s is the main figure: the receiver usually limits throughput."
 )
 
 METRICS: tuple[CaseMetric, ...] = (
@@ -167,7 +167,9 @@ METRICS: tuple[CaseMetric, ...] = (
             role=role,
             rank=2,
             term="Packets per core",
-            meaning="Received datagrams per second ÷ cores of CPU used (UDP)." if role == "receiver" else "",
+            meaning="Datagrams per second that the end itself sent or received ÷ cores of CPU used (UDP)."
+            if role == "receiver"
+            else "",
         )
         for role, place in _PLACES
     ),
@@ -236,7 +238,8 @@ METRICS: tuple[CaseMetric, ...] = (
         figure="cpu",
         role="receiver",
         term="CPU per throughput",
-        meaning="CPU % of application and IRQ CPUs together ÷ throughput. Smaller is better.",
+        meaning="CPU % of application and IRQ CPUs together ÷ what that end itself sent or received. Smaller "
+        "is better.",
         rank=3,
     ),
     Metric(

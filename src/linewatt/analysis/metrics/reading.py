@@ -98,13 +98,22 @@ def packets_per_s(trial: Trial) -> Value:
     return (trial.packets - trial.lost_packets) / trial.window.seconds
 
 
-def ends_packets_per_s(trial: Trial) -> Value:
-    """What figures of its ends are for: in a ring with what the sender received itself."""
-    packets = packets_per_s(trial)
-    if isinstance(packets, Missing) or trial.incoming is None:
-        return packets
-    incoming = packets_per_s(trial.incoming)
-    return incoming if isinstance(incoming, Missing) else packets + incoming
+def end_packets_per_s(role: Role) -> Callable[[Trial], Value]:
+    """Datagrams that an end received, sent, or both."""
+
+    def read(trial: Trial) -> Value:
+        received = packets_per_s(trial)
+        if isinstance(received, Missing) or (role == "receiver" and trial.incoming is None):
+            return received
+        if trial.packets is None or trial.window is None:
+            return _NOT_RECORDED
+        sent = trial.packets / trial.window.seconds
+        if trial.incoming is None:
+            return sent
+        incoming = packets_per_s(trial.incoming)
+        return incoming if isinstance(incoming, Missing) else sent + incoming
+
+    return read
 
 
 def line_packets_per_s(trial: Trial) -> Value:
@@ -153,26 +162,25 @@ def efficiency(role: Role) -> Callable[[Trial], Value]:
         cores = cores_of(trial)
         if isinstance(cores, Missing):
             return cores
-        value = formulas.efficiency_bps_per_core(trial.ends_bps, cores)
-        return _unusable(trial, cores) if value is None else value
+        rate_bps = trial.end_bps(role)
+        value = formulas.efficiency_bps_per_core(rate_bps, cores)
+        return _unusable(rate_bps, cores) if value is None else value
 
     return read
 
 
-def _unusable(trial: Trial, cores: float) -> Missing:
+def _unusable(rate_bps: float | None, cores: float) -> Missing:
     """Why nothing can be derived from a throughput and CPU use that are there, or from a missing rate."""
-    if trial.ends_bps is None:
+    if rate_bps is None:
         return _NO_THROUGHPUT
-    return Missing(
-        f"throughput {trial.ends_bps:g} bit/s and CPU use {cores:g} cores must both be greater than 0"
-    )
+    return Missing(f"throughput {rate_bps:g} bit/s and CPU use {cores:g} cores must both be greater than 0")
 
 
 def packet_efficiency(role: Role) -> Callable[[Trial], Value]:
-    cores_of = cpu_cores(role)
+    cores_of, packets_of = cpu_cores(role), end_packets_per_s(role)
 
     def read(trial: Trial) -> Value:
-        cores, packets = cores_of(trial), ends_packets_per_s(trial)
+        cores, packets = cores_of(trial), packets_of(trial)
         if isinstance(packets, Missing):
             return packets
         if isinstance(cores, Missing):
@@ -212,8 +220,9 @@ def cores_per_bps(role: Role) -> Callable[[Trial], Value]:
         cores = why_no_end(trial, role) if end is None else cpu_shares.app_and_irq_cores(end)
         if isinstance(cores, Missing):
             return cores
-        value = formulas.cpu_cores_per_bps(cores, trial.ends_bps)
-        return _unusable(trial, cores) if value is None else value
+        rate_bps = trial.end_bps(role)
+        value = formulas.cpu_cores_per_bps(cores, rate_bps)
+        return _unusable(rate_bps, cores) if value is None else value
 
     return read
 

@@ -6,12 +6,12 @@ As everywhere, a derived value is computed in each trial and then averaged, for 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from linewatt.analysis.metrics.metric import Mean, of_some
 from linewatt.analysis.metrics.of_power import BOUNDS, POWER_METRICS, EndOfTrial
-from linewatt.analysis.metrics.reading import ends_packets_per_s
+from linewatt.analysis.metrics.reading import end_packets_per_s
 from linewatt.analysis.power import totals as power
 from linewatt.analysis.power.machine_conditions import NOTHING, Beside, beside_of
 from linewatt.analysis.statistics.stats import Estimate, estimate
@@ -76,15 +76,10 @@ _OF_PACKETS = {metric.name for metric in POWER_METRICS if metric.only_recorded}
 _COSTS = ("dynamic_w_per_bps", "dynamic_energy_j_per_bit")
 
 
-def end_power(
-    trials: Sequence[Trial],
-    role: Role,
-    rate: Callable[[Trial], float | None] = lambda trial: trial.ends_bps,
-    names: Iterable[str] = _READS,
-) -> EndPower | None:
+def end_power(trials: Sequence[Trial], role: Role, names: Iterable[str] = _READS) -> EndPower | None:
     """Power of one end over the done trials of a case; ``None`` when no source of power was named there.
 
-    Costs are of what arrived, or of another ``rate``; ``names`` are the values that are asked for.
+    Costs are for what that end received or sent; ``names`` are the values that are asked for.
     """
     ends = [(trial, end) for trial in trials if (end := trial.end(role)) is not None]
     named = [end for _, end in ends if end.power or any(key.startswith("power.") for key in end.reasons)]
@@ -92,8 +87,9 @@ def end_power(
         return None
     systems = _of_one_scope([power.power_of_system(end.power) for _, end in ends])
     cpus = _of_one_scope([power.power_of_cpus(end.power) for _, end in ends])
+    packets_of = end_packets_per_s(role)
     of_trials = [
-        EndOfTrial(rate(trial), system, cpu, value_or_none(ends_packets_per_s(trial)))
+        EndOfTrial(trial.end_bps(role), system, cpu, value_or_none(packets_of(trial)))
         for (trial, _), system, cpu in zip(ends, systems, cpus, strict=True)
     ]
     counted = any(of_trial.packets_per_s is not None for of_trial in of_trials)

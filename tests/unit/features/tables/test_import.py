@@ -15,11 +15,14 @@ import pytest
 from tests.unit.conftest import Run
 
 from linewatt.analysis.cases.detail import detail_blocks
+from linewatt.analysis.cases.summary import summarise
 from linewatt.delimited import read_table
 from linewatt.errors import InvalidInput
 from linewatt.features.tables.imported import NOT_SAID, import_table
+from linewatt.model import ENDS
 from linewatt.report.trials.detail import layout
 from linewatt.store.read import load_result
+from linewatt.units import format_cut
 
 SHIPPED = Path(__file__).resolve().parents[4] / "docs" / "published" / "arm_vs_intel_all.csv"
 BESIDE = Path(__file__).resolve().parents[4].parent / "shared" / "published" / "arm_vs_intel_all.csv"
@@ -86,6 +89,38 @@ def test_every_published_figure_stands_in_its_block_as_printed(published: Path, 
         for part, (_, cells) in zip(("app", "irq"), shown.shares, strict=True):
             raw = [row[f"{part}_cpu_{name}_pct"] for name in ("usr", "sys", "irq", "soft", "idle")]
             assert [cell.text for cell in cells] == raw
+
+
+def test_costs_in_all_tables_are_for_what_each_end_itself_received_or_sent(published: Path) -> None:
+    """Of UDP the sender sent more than arrived: one definition gives the published costs of both ends."""
+    table, _ = read_table(published.read_bytes(), published.name)
+    summaries = {
+        (one.case.test, *one.case.hosts): one for one in summarise(import_table(table, "t", 0.0).trials)
+    }
+    for row in printed(published):
+        test = {"tcp-tput": "tcp"}.get(row["test"], row["test"])
+        summary = summaries[test, row["sender"], row["receiver"]]
+        (power,) = (one for one in (summary.power(role) for role in ENDS) if one and one.role == row["role"])
+        scale = {"Gbits/sec": 1e9, "Mbits/sec": 1e6}[row["throughput_unit"]]
+        cores_per_bps, per_w = summary.values[f"{row['role']}_cpu_cores_per_bps"], power.system_bps_per_w
+        assert cores_per_bps is not None
+        assert power.dynamic_w_per_bps is not None
+        assert per_w is not None
+        costs = (cores_per_bps.mean * 100 * scale, power.dynamic_w_per_bps.mean * scale)
+        for cost, column in zip(costs, ("published_cpu_per_tput", "published_w_per_tput"), strict=True):
+            assert format_cut(cost, 3) == f"{Decimal(row[column]):f}", (row, column)
+        assert per_w.mean == pytest.approx(float(row["throughput"]) * scale / float(row["power_w"]))
+
+
+def test_the_table_of_the_senders_watts_has_what_it_sent(run: Run) -> None:
+    run("import", str(SHIPPED))
+    out = run("show", "--full")[1]
+    sender = out.partition("UDP 1500: power of the sender")[2]
+    head, row = sender.partition("netdev19 → arm")[0], sender.partition("netdev19 → arm")[2].split()
+    assert "Offered" in head
+    assert "Throughput" not in head
+    assert (row[2], "3.094" in row) == ("7.110", True)
+    assert "Throughput" in out.partition("TCP: power of the sender")[2].partition("──")[0]
 
 
 def test_show_detail_prints_the_published_figures_and_json_has_them(run: Run) -> None:

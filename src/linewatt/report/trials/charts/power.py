@@ -52,8 +52,8 @@ class PowerQuantity:
     shown: Quantity
     system: str
     cpu: str
-    of_trial: Callable[[Trial, float], float | None]
-    """from a trial and its watts, SI"""
+    of_end: Callable[[float | None, float], float | None]
+    """from the throughput of an end of a trial and its watts, SI"""
 
 
 PER_WATT = PowerQuantity(
@@ -61,10 +61,10 @@ PER_WATT = PowerQuantity(
     Quantity("throughput per watt", "Mbps/W", mbps_from_bps),
     "system_bps_per_w",
     "cpu_bps_per_w",
-    lambda trial, power_w: bps_per_w(trial.throughput_bps, power_w),
+    bps_per_w,
 )
 POWER = PowerQuantity(
-    "power", Quantity("power", "W", float), "system_w", "cpu_w", lambda trial, power_w: power_w
+    "power", Quantity("power", "W", float), "system_w", "cpu_w", lambda rate_bps, power_w: power_w
 )
 
 
@@ -113,7 +113,7 @@ def read_power(
 ) -> float | None:
     """What a trial has of a quantity, by the watts of the system, or of the CPUs, at one end."""
     total = total_of(trial.end(role))
-    return None if total is None else quantity.of_trial(trial, total.power_w)
+    return None if total is None else quantity.of_end(trial.end_bps(role), total.power_w)
 
 
 def level_figures(tables: Sequence[LevelCases], runs: Runs) -> tuple[Figure, ...]:

@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from linewatt.analysis.cases import CaseSummary
-from linewatt.analysis.metrics import METRIC_BY_NAME, POWER_METRICS, PowerMetric, Unit, power_unit
+from linewatt.analysis.metrics import (
+    METRIC_BY_NAME,
+    POWER_METRICS,
+    CaseMetric,
+    PowerMetric,
+    Unit,
+    power_unit,
+)
 from linewatt.analysis.power import SCOPE_WORDS, EndPower
 from linewatt.model import ENDS, Provenance, Role
 from linewatt.report.columns import Shown, of_case, of_power, power_head
@@ -25,7 +32,7 @@ from linewatt.report.trials.settings.scalability import count_cell, count_head, 
 Scopes = tuple[str | None, str | None]
 """Which watts are the system's and which the CPU's, keys of ``SCOPE_WORDS``"""
 
-_THROUGHPUT = METRIC_BY_NAME["throughput_bps"]
+_THROUGHPUT, _OFFERED = METRIC_BY_NAME["throughput_bps"], METRIC_BY_NAME["offered_bps"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +145,11 @@ def _members(series: Series, role: Role) -> Iterator[PowerCase]:
 
 
 def power_table(cases: PowerCases, marks: Marks = NO_MARKS) -> Table:
-    """The table of one end of a test: behind the throughput the columns that have values."""
+    """The table of one end of a test: behind that end's throughput the columns that have values."""
     powers = {member.summary.case: member.power for member in cases.members}
     of_users = count_noun(cases.group.test) == "user"  # who have no regime
     columns = [
-        of_case(_THROUGHPUT, [member.summary for member in cases.members], marks),
+        of_case(_rate_of_end(cases), [member.summary for member in cases.members], marks),
         *(
             of_power(column, unit, cases.role, cases.scopes[column.watts == "cpu"], powers, marks)
             for column, unit in cases.columns
@@ -164,6 +171,13 @@ def power_table(cases: PowerCases, marks: Marks = NO_MARKS) -> Table:
         provenance=cases.provenance,
         style="numbers power",
     )
+
+
+def _rate_of_end(cases: PowerCases) -> CaseMetric:
+    """Of UDP the sender's costs are for what it sent."""
+    summaries = [member.summary for member in cases.members]
+    is_sent = cases.role == "sender" and _OFFERED.applies(summaries) and _OFFERED.has_values(summaries)
+    return _OFFERED if is_sent else _THROUGHPUT
 
 
 def _row(summary: CaseSummary, columns: Sequence[Shown]) -> Row:
