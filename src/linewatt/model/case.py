@@ -126,6 +126,11 @@ class Case:
         return self.rate_bps is not None or self.load_level is not None
 
     @property
+    def single(self) -> Case:
+        """The case with one instance, whatever the number of its ports: it is the same for a whole series."""
+        return replace(self, instances=1, data_ports=None)
+
+    @property
     def hosts(self) -> tuple[str, ...]:
         """Those that take part, the sender first."""
         if not self.flows:

@@ -287,6 +287,24 @@ def test_trust_is_in_the_pairs_that_a_matrix_shows_not_in_the_fastest_alone() ->
     assert said(block(screen, "Can I trust it"))[0].name == "(a)"
 
 
+def test_both_directions_of_a_tunnel_are_told_apart() -> None:
+    there, back = (
+        [
+            replace(one, case=replace(one.case, sender=sender, receiver=receiver))
+            for network in ("bare", "vxlan")
+            for one in scaling_trials((1,), 5, network=network)
+        ]
+        for sender, receiver in (("h1", "h2"), ("h2", "h1"))
+    )
+    screen = screen_of(renumbered(there, back))
+    ways = ("TCP, h1 → h2", "TCP, h2 → h1")
+    results = [line.name for line in said(block(screen, "Result")) if line.name]
+    assert results == [f"{network}, {way}, 1 instance" for way in ways for network in ("bare", "vxlan")]
+    toll = [line.name for line in said(block(screen, "Toll"))]
+    assert len(toll) == len(set(toll))
+    assert {f"vxlan, {way}: throughput" for way in ways} <= set(toll)
+
+
 def test_trust_is_in_both_networks_whose_toll_is_told() -> None:
     slow = [
         replace(one, throughput_bps=(one.throughput_bps or 0) / 2, flags=(RISES,))

@@ -8,7 +8,7 @@ matrix: its best and its worst pair, and all of them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from linewatt.analysis.cases import CaseSummary, Matrix, mean_bps
@@ -29,7 +29,7 @@ from linewatt.foreign import one_line
 from linewatt.model import ENDS, Case, Role
 from linewatt.report.columns import change_figures, response_words
 from linewatt.report.printing.screen import Block, Entry, Line
-from linewatt.report.series import of_ends, plural, setting_text, test_title
+from linewatt.report.series import hostless_labels, of_ends, plural, setting_text, test_title
 from linewatt.report.table import Table
 from linewatt.report.trials.answer.answer import (
     best_cases,
@@ -317,20 +317,25 @@ def networks_subject(view: Digest) -> Subject | None:
     fastest_cases = {best_case.summary.case for best_case in fastest}
     toll = [row for row in rows if row.match.base in fastest_cases]
     sides = [case for row in toll for case in _sides(row)]
-    several = len(fastest) > 1
+    names = _series_names([best_case.summary.case for best_case in best])
+    tests = {case: test_title(case.test) if name else "" for case, name in names.items()}
     shown = [summaries[case] for case in dict.fromkeys(sides)] or [best_case.summary for best_case in best]
-    bests = tuple(Best(_on(summary.case, several=several), summary) for summary in shown)
+    bests = tuple(Best(_on(summary.case, names), summary) for summary in shown)
     lines = [(Line(best_case.name, rate(best_case.summary, view)), best_case.summary) for best_case in bests]
-    entries = tuple(with_limits(lines))
+    shorter = {best_case.name: _on(best_case.summary.case, tests) for best_case in bests}
+    entries = tuple(_or_named(entry, shorter.get(entry[-1].name, "")) for entry in with_limits(lines))
     other_pairs = {(row.match.base, row.match.other) for row in rows if row.match.base not in fastest_cases}
     blocks = (
         Block("Result", entries, means_are(view), rest="case"),
         _toll_block(
-            [_toll(row, view, several=several) for row in toll], base, len(other_pairs), bool(fastest)
+            [_or_named(_toll(row, view, names), _toll_name(row, tests)) for row in toll],
+            base,
+            len(other_pairs),
+            bool(fastest),
         ),
     )
     sentence = (
-        f"{_toll_name(toll[0], several=several)} against {base}: {_toll_words(toll[0], view)}."
+        f"{_toll_name(toll[0], names)} against {base}: {_toll_words(toll[0], view)}."
         if toll
         else f"{bests[0].name}: {spoken(bests[0].summary, view)}; {blocks[1].remark}."
     )
@@ -360,14 +365,40 @@ def _toll_block(entries: Sequence[Entry], base: str, others_count: int, is_known
 _TOLL = ("throughput", "efficiency", "power")
 
 
-def _on(case: Case, *, several: bool) -> str:
-    test = f", {test_title(case.test)}" if several else ""
-    return f"{case.network}{test}, {plural(case.instances, 'instance')}"
+def _series_names(cases: Sequence[Case]) -> dict[Case, str]:
+    """What tells series apart, without network and instances: test, hosts, and what else differs."""
+    plain_cases = list(dict.fromkeys(_plain(case) for case in cases))
+    if len(plain_cases) < 2:
+        return dict.fromkeys(plain_cases, "")
+    ways = {case: case.way for case in plain_cases}
+    telling_labels = [
+        labels for labels in (ways, hostless_labels(plain_cases)) if len(set(labels.values())) > 1
+    ]
+    return {
+        case: ", ".join(filter(None, (test_title(case.test), *(labels[case] for labels in telling_labels))))
+        for case in plain_cases
+    }
 
 
-def _toll_name(row: Compared, *, several: bool) -> str:
-    test = f", {test_title(row.match.base.test)}" if several and isinstance(row.match.base, Case) else ""
-    return f"{row.match.level}{test}: {response_words(row.response)}"
+def _or_named(entry: Entry, shorter: str) -> Entry:
+    """An entry that has a shorter name where there is no room for its own."""
+    if not shorter or shorter == entry[-1].name:
+        return entry
+    return (*entry, replace(entry[-1], name=shorter))
+
+
+def _plain(case: Case) -> Case:
+    return replace(case.single, network="bare")
+
+
+def _on(case: Case, names: Mapping[Case, str]) -> str:
+    series_name = names.get(_plain(case), "")
+    return ", ".join(filter(None, (case.network, series_name, plural(case.instances, "instance"))))
+
+
+def _toll_name(row: Compared, names: Mapping[Case, str]) -> str:
+    series_name = names.get(_plain(row.match.base), "") if isinstance(row.match.base, Case) else ""
+    return f"{', '.join(filter(None, (row.match.level, series_name)))}: {response_words(row.response)}"
 
 
 def _sides(row: Compared) -> list[Case]:
@@ -380,8 +411,8 @@ def _toll_words(row: Compared, view: Digest) -> str:
     return words if row.verdict.change is None else _change(row.response, (words,), _sides(row), view)[0]
 
 
-def _toll(row: Compared, view: Digest, *, several: bool) -> Entry:
-    name = _toll_name(row, several=several)
+def _toll(row: Compared, view: Digest, names: Mapping[Case, str]) -> Entry:
+    name = _toll_name(row, names)
     figures = _change(
         row.response, change_figures(row.response, row.verdict, row.provenance), _sides(row), view
     )
