@@ -67,11 +67,14 @@ class ResultKind(Protocol):
     def findings(self, result: Result) -> Findings | None:
         """Its findings; None where they are not made, or would take too long for a table of all results."""
 
-    def comparison(self, sides: Sequence[Sequence[Path]], *, plain: bool) -> KindComparison | None:
-        """What stored results, one of which is of this kind, are against each other.
+    def comparison(
+        self, sides: Sequence[Sequence[Path]], *, by: str | None, base: str | None, plain: bool
+    ) -> KindComparison | None:
+        """What stored results, one of which is of this kind, are against each other, or levels of one result.
 
-        ``plain``: neither options nor a format are asked for but JSON and CSV. None: they are compared as
-        :attr:`run_kind` says. Raises InvalidInput for results that cannot be compared.
+        ``by`` and ``base`` are those options; ``plain``: no other option and no format but JSON and CSV are
+        asked for. None: they are compared as :attr:`run_kind` says. Raises InvalidInput for results that
+        cannot be compared.
         """
 
     @property

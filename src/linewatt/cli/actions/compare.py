@@ -73,8 +73,8 @@ def compare_results(  # noqa: PLR0913  one parameter an option
     named = _fail_on(fail_on, metrics, two=len(result_words) == 2)
     paths = _paths(result_words, results, by, base)
     with reading_results(*(path for side in paths for path in side)):
-        plain = not (by or base or factor or fail_on or metric or allow or output or form in FORMATS)
-        if comparison := compared_by_kind(paths, plain=plain):
+        plain = not (factor or fail_on or metric or allow or output or hosts or form in FORMATS)
+        if comparison := compared_by_kind(paths, by=by, base=base, plain=plain):
             _print_kind_comparison(comparison, as_json=as_json, as_csv=as_csv)
             return
         loaded = [[(path, kept_side(path)) for path in side] for side in paths]

@@ -74,7 +74,9 @@ class SoakKind:
     def findings(self, result: Result) -> Findings | None:
         return None if samples_bytes(result) > MOST_BYTES else findings(digest(result))
 
-    def comparison(self, sides: Sequence[Sequence[Path]], *, plain: bool) -> KindComparison | None:
+    def comparison(
+        self, sides: Sequence[Sequence[Path]], *, by: str | None, base: str | None, plain: bool
+    ) -> KindComparison | None:
         return None
 
     @property

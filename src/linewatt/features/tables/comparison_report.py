@@ -15,8 +15,15 @@ from linewatt.analysis.metrics import significant_digits
 from linewatt.analysis.statistics import ALPHA
 from linewatt.declare import FLAT, Schema
 from linewatt.errors import InvalidInput
-from linewatt.features.tables.means_comparison import Kind, MeanChange, MeansCompared, compare_means
-from linewatt.features.tables.published import MEANS
+from linewatt.features.tables.means_comparison import (
+    Kind,
+    MeanChange,
+    MeansCompared,
+    compare_means,
+    levels_of,
+    of_level,
+)
+from linewatt.features.tables.published import MEANS, Means
 from linewatt.features.tables.view import means_of
 from linewatt.foreign import one_line
 from linewatt.json_document import document_of, fill, of_class
@@ -70,31 +77,63 @@ class MeansComparison:
         differs = (
             f"{name}: A {value_a}, B {value_b}" for name, (value_a, value_b) in self.means.apart.items()
         )
-        lines = [f"A {self.base_id}", f"B {self.other_id}", *differs, answer(self.means)]
+        ids = [f"A {self.base_id}", f"B {self.other_id}"]
+        if self.base_id == self.other_id:
+            ids = [f"A and B {self.base_id}"]
+        lines = [*ids, *differs, answer(self.means)]
         return Group(
             *(Text(one_line(line)) for line in lines), Text(), render_table(_table(self.means), width)
         )
 
 
-def compared(sides: Sequence[Sequence[Path]], *, plain: bool) -> MeansComparison:
-    """Two tables of published means against each other.
+def compared(
+    sides: Sequence[Sequence[Path]], *, by: str | None, base: str | None, plain: bool
+) -> MeansComparison:
+    """Two tables of published means against each other, or two levels of a column of one table.
 
     Raises InvalidInput for what else holds no runs, and where more than JSON and CSV is asked for.
     """
     paths = [path for side in sides for path in side]
     kinds = {path.name: load_manifest(path).imported_kind for path in paths}
     tables = {name: kind for name, kind in kinds.items() if kind}
-    pair = [len(side) for side in sides] == [1, 1] and len(tables) == len(paths)
+    side_sizes = [1, 1] if len(sides) > 1 else [1]
+    pair = [len(side) for side in sides] == side_sizes and len(tables) == len(paths)
     if not pair or set(tables.values()) != {MEANS}:
         name, kind = next(iter(tables.items()))
         raise InvalidInput(
             f"{name}: is a published table ({kind}) without runs, so that no difference can be tested; "
-            f"'linewatt show' has its figures, and two tables of {MEANS} are compared"
+            f"'linewatt show' has its figures, and only tables of {MEANS} are compared"
         )
     if not plain:
-        raise InvalidInput(f"{paths[0].name}: of published means only --json and --csv may be asked for")
-    base, new = (load_result(path) for path in paths)
-    return MeansComparison(compare_means(means_of(base), means_of(new)), base.id, new.id)
+        raise InvalidInput(
+            f"{paths[0].name}: compare of published means has no options but --by, --base, --json and --csv"
+        )
+    results = [load_result(path) for path in paths]
+    tables_of_sides = [means_of(result) for result in results]
+    if len(results) == 1:
+        tables_of_sides = list(_of_levels(tables_of_sides[0], results[0].id, by or "", base))
+    elif by is not None and len({levels_of(means, by) for means in tables_of_sides}) < 2:
+        raise InvalidInput(f"--by {by}: is the same in both tables, or not a column of both")
+    return MeansComparison(compare_means(*tables_of_sides), results[0].id, results[-1].id)
+
+
+def _of_levels(means: Means, result_id: str, by: str, base: str | None) -> tuple[Means, Means]:
+    """The rows of the two levels of a column, the base first. Raises InvalidInput."""
+    levels = levels_of(means, by)
+    if not levels:
+        raise InvalidInput(
+            f"--by {by}: {result_id} has no such column that tells rows apart; "
+            f"it has {', '.join(means.names)}"
+        )
+    if len(levels) != 2:
+        raise InvalidInput(
+            f"--by {by}: {result_id} has {plural(len(levels), 'level')} of it "
+            f"({first_of(levels, _MOST_ALONE)}); two are compared: import a table with the rows of two"
+        )
+    if base is not None and base not in levels:
+        raise InvalidInput(f"--base {base}: {result_id} has {by} {' and '.join(levels)}")
+    first, second = levels if base in (None, levels[0]) else reversed(levels)
+    return of_level(means, by, first), of_level(means, by, second)
 
 
 def answer(means_compared: MeansCompared) -> str:
@@ -137,6 +176,8 @@ def _notes(means_compared: MeansCompared) -> Iterator[Note]:
     if means_compared.changes:
         counts = f"p below {ALPHA:g} among all {len(means_compared.changes)} (Holm), and from 1 % of A on"
         yield Note("remark", f"Welch's t of published means and SDs; a difference counts with {counts}.")
+    if any(change.is_bounded for change in means_compared.changes):
+        yield Note("remark", "CPU used and its cost are derived; their SD is the largest that is possible.")
     if zeros:
         yield Note("remark", f"{plural(zeros, 'mean')} that are 0 in both tables are not listed.")
     for reason in dict.fromkeys(change.reason for change in means_compared.changes if change.reason):

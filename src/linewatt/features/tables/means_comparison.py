@@ -43,6 +43,11 @@ class MeanChange:
         return self.b.value - self.a.value
 
     @property
+    def is_bounded(self) -> bool:
+        """Whether it was tested with the largest SD that is possible."""
+        return self.a.is_derived and self.p is not None
+
+    @property
     def kind(self) -> Kind:
         """Higher or lower where it is beyond chance among all, and beyond what matters."""
         if self.p_holm is None:
@@ -74,11 +79,12 @@ def compare_means(a: Means, b: Means) -> MeansCompared:
     keys = [name for name in a.names if name in b.names and name not in differing]
     rows_a, rows_b = _by_key(a, keys), _by_key(b, keys)
     shared_keys = [key for key in rows_a if key in rows_b]
-    figures = [name for name in a.figures if name in b.figures]
     pairs = (
-        (key, name, rows_a[key].means[name], rows_b[key].means[name])
+        (key, name, figures_a[name], figures_b[name])
         for key in shared_keys
-        for name in figures
+        for figures_a, figures_b in ((_figures(rows_a[key]), _figures(rows_b[key])),)
+        for name in figures_a
+        if name in figures_b
     )
     changes = [
         _change(dict(zip(keys, key, strict=True)), name, (rows_a[key], mean_a), (rows_b[key], mean_b))
@@ -93,6 +99,21 @@ def compare_means(a: Means, b: Means) -> MeansCompared:
         *(f"B: {name}" for name in b.figures if name not in a.figures),
     )
     return MeansCompared(tuple(_among_all(changes)), differing, alone)
+
+
+def levels_of(means: Means, column: str) -> tuple[str, ...]:
+    """The different words of a column that says what a row is; none where no column of that name does."""
+    return tuple(dict.fromkeys(row.names[column] for row in means.rows if column in row.names))
+
+
+def of_level(means: Means, column: str, level: str) -> Means:
+    """The rows with one of the words of a column."""
+    return replace(means, rows=tuple(row for row in means.rows if row.names[column] == level))
+
+
+def _figures(row: MeanRow) -> dict[str, Mean | None]:
+    """Throughput and CPU costs of a row, then its means."""
+    return {**row.costs, **row.means}
 
 
 def _apart(a: Means, b: Means) -> Iterator[tuple[str, tuple[str, str]]]:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
+from linewatt.analysis.metrics import significant_digits
 from linewatt.analysis.power import (
     BASE_POWER,
     EnergyFit,
@@ -27,6 +28,7 @@ from linewatt.features.tables import inputs
 from linewatt.features.tables.derive import derive
 from linewatt.features.tables.groups import CASE_COLUMNS
 from linewatt.features.tables.imported import Reader, aligned, one_of, same_words
+from linewatt.features.tables.inputs import Source
 from linewatt.missing import Missing
 from linewatt.model import Provenance
 from linewatt.units import bps_from_gbps, format_rate
@@ -36,26 +38,31 @@ PACKET_POWER_COLUMNS = ("ports", "header_bytes", "packet_size_bytes", "rate_gbps
 COMPONENT_COLUMNS = ("component", "power_w", "provenance")
 MOST_PORT_BPS, LEAST_DEVICE_W = 1.6e12, 1.0
 """beyond what any port carries, and below what any device with ports draws"""
-_SD = "_sd"
+_SD, _FOUR = "_sd", significant_digits(4)
 _RUNS = ("runs", "n", "trials")
 _NO_FIGURE = "{} is too large or too small for a figure"
 
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A mean as it was published; ``sd`` is ``None`` where its cell is empty. Texts are as printed."""
+    """A mean as it was published; ``sd`` is ``None`` where its cell is empty. Texts are as printed.
+
+    ``is_derived``: it is made of published ones, and ``sd`` is the largest that is possible.
+    """
 
     value: float
     sd: float | None
     text: str
     sd_text: str
+    is_derived: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class MeanRow:
     """What a row is, in words by column; its means; what follows; what else was published, as printed.
 
-    ``runs`` is over how many runs the means are; ``None``: the table does not say.
+    ``runs`` is over how many runs the means are; ``None``: the table does not say. ``costs`` are throughput,
+    CPU used and CPU per throughput, where the table does not have them as means; their SD is a bound.
     """
 
     names: Mapping[str, str]
@@ -63,6 +70,8 @@ class MeanRow:
     derived: Mapping[str, float | None]
     printed: Mapping[str, str]
     runs: int | None
+    costs: Mapping[str, Mean]
+    rate_bps: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +125,21 @@ def means(table: Table, source: str) -> Means:
     derived = derive(table) if set(table.columns) & set(inputs.RECOGNISED) else None
     added = [{}] * len(table.rows) if derived is None else derived.values
     printed = tuple(name for name in others if name not in names)
+    sources = inputs.resolve(table.columns)
+    means_by_row = [
+        {name: _mean(Reader(aligned(row, source), source), name) for name in figures} for row in table.rows
+    ]
     rows = tuple(
         MeanRow(
             {name: row.cells[name] for name in names},
-            {name: _mean(Reader(aligned(row, source), source), name) for name in figures},
+            row_means,
             values,
             {name: row.cells[name] for name in printed},
             None if runs is None else Reader(row, source).optional(runs, _runs, None),
+            dict(_costs(row, sources, row_means, values)),
+            sources["throughput_bps"].read(row.cells, {}) if "throughput_bps" in sources else None,
         )
-        for row, values in zip(table.rows, added, strict=True)
+        for row, values, row_means in zip(table.rows, added, means_by_row, strict=True)
     )
     return Means(
         names,
@@ -237,6 +252,56 @@ def _mean(read: Reader, name: str) -> Mean | None:
     sd = read.optional(f"{name}{_SD}", _not_negative, None)
     cells = read.row.cells
     return None if value is None else Mean(value, sd, cells[name], cells[f"{name}{_SD}"])
+
+
+def _costs(
+    row: Row,
+    sources: Mapping[str, Source],
+    row_means: Mapping[str, Mean | None],
+    derived: Mapping[str, float | None],
+) -> Iterator[tuple[str, Mean]]:
+    """Throughput, CPU used and CPU per throughput that are no means of the table, by what they are called.
+
+    The SD of a sum is at most the sum of the SDs, and the relative SD of a quotient at most the sum of the
+    relative SDs (to first order): without the runs nothing is known of how the parts vary together.
+    """
+    rate_source, cpu_source = sources.get("throughput_bps"), sources.get("cost_cores")
+    if rate_source is None:
+        return
+    column, *unit_columns = rate_source.columns
+    rate = row_means.get(column)
+    rate_value = parse_number(row.cells[column])
+    if rate is None and rate_value:
+        rate = Mean(rate_value, None, row.cells[column], "")
+        yield " ".join((column, *(row.cells[name] for name in unit_columns))), rate
+    used_pct = derived.get("cpu_used_pct")
+    if rate is None or cpu_source is None:
+        return
+    parts = [row_means.get(name) for name in cpu_source.columns]
+    used_sd = _sum([None if part is None else part.sd for part in parts])
+    if used_pct is not None:
+        yield "cpu_used_pct", _bounded(used_pct, used_sd)
+    elif len(parts) == 1 and parts[0] is not None:
+        used_pct = parts[0].value
+    for name in ("cpu_pct_per_mbps", "cpu_pct_per_gbps"):
+        cost = derived.get(name)
+        if cost is not None:
+            ratios = [
+                None if sd is None or not value else sd / value
+                for sd, value in ((used_sd, used_pct), (rate.sd, rate.value))
+            ]
+            relative = _sum(ratios)
+            yield name, _bounded(cost, None if relative is None else relative * cost)
+            return
+
+
+def _bounded(value: float, sd: float | None) -> Mean:
+    return Mean(value, sd, _FOUR(value), "" if sd is None else f"{sd:.2g}", is_derived=True)
+
+
+def _sum(values: Sequence[float | None]) -> float | None:
+    known_values = [value for value in values if value is not None]
+    return sum(known_values) if len(known_values) == len(values) else None
 
 
 def refuse_no_figures(table: Table, source: str) -> None:

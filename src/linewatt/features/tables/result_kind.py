@@ -119,8 +119,10 @@ class PublishedKind:
     def findings(self, result: Result) -> Findings | None:
         return None
 
-    def comparison(self, sides: Sequence[Sequence[Path]], *, plain: bool) -> KindComparison | None:
-        return comparison_report.compared(sides, plain=plain)
+    def comparison(
+        self, sides: Sequence[Sequence[Path]], *, by: str | None, base: str | None, plain: bool
+    ) -> KindComparison | None:
+        return comparison_report.compared(sides, by=by, base=base, plain=plain)
 
     @property
     def run_kind(self) -> RunKind | None:

@@ -31,7 +31,9 @@ Loaded = Sequence[Sequence[tuple[Path, Kept]]]
 """the results of one side or two"""
 
 
-def compared_by_kind(sides: Sequence[Sequence[Path]], *, plain: bool) -> KindComparison | None:
+def compared_by_kind(
+    sides: Sequence[Sequence[Path]], *, by: str | None = None, base: str | None = None, plain: bool
+) -> KindComparison | None:
     """What results of a kind that holds no trials are against each other; None: they have runs.
 
     Raises InvalidInput for what cannot be compared.
@@ -41,7 +43,7 @@ def compared_by_kind(sides: Sequence[Sequence[Path]], *, plain: bool) -> KindCom
         kind = result_kind(manifest)
         if kind is None:
             continue
-        comparison = kind.comparison(sides, plain=plain)
+        comparison = kind.comparison(sides, by=by, base=base, plain=plain)
         if comparison is not None:
             return comparison
         if kind.run_kind is None:

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.conftest import Run
 
 from linewatt.delimited import read_table
-from linewatt.features.tables.means_comparison import MeansCompared, compare_means
+from linewatt.features.tables.means_comparison import NO_SD, MeansCompared, compare_means
 from linewatt.features.tables.published import Means, means
 
 SHIPPED = Path(__file__).resolve().parents[4] / "docs" / "published" / "vxlan.csv"
@@ -103,13 +103,13 @@ def test_the_kernels_of_the_shipped_table_without_its_runs_have_differences_and_
     code, out, _ = run("compare", a, b)
     assert code == 4
     assert f"kernel: A {ELN}, B {RHEL}\n" in out
-    assert "60 published means: 60 not tested." in out
+    assert "78 published means: 78 not tested." in out
     assert "not tested: how many runs is not in the table" in out
     assert "+9.90" in out
     document = json.loads(run("compare", a, b, "--json")[1])
     assert {one["kind"] for one in document["changes"]} == {"untested"}
     assert {one["p"] for one in document["changes"]} == {None}
-    assert len(run("compare", a, b, "--csv")[1].splitlines()) == 61
+    assert len(run("compare", a, b, "--csv")[1].splitlines()) == 79
 
 
 def test_tables_that_state_their_runs_have_verdicts(run: Run) -> None:
@@ -122,7 +122,7 @@ def test_tables_that_state_their_runs_have_verdicts(run: Run) -> None:
     assert "1 published mean: 1 B is lower." in out
     code, _, err = run("compare", a, b, "--fail-on", "any")
     assert (code, err.count("\n")) == (2, 1)
-    assert "only --json and --csv" in err
+    assert "no options but --by, --base, --json and --csv" in err
 
 
 @pytest.mark.parametrize(
@@ -132,3 +132,60 @@ def test_tables_that_state_their_runs_have_verdicts(run: Run) -> None:
 def test_a_mean_of_one_run_has_a_reason_of_its_own(runs: tuple[str, str], why: str) -> None:
     (one,) = compared(*(f"{count},50,2" for count in runs)).changes
     assert why in one.reason
+
+
+def test_the_kernels_of_one_table_are_compared_by_that_column(run: Run) -> None:
+    assert run("import", str(SHIPPED))[0] == 0
+    code, out, err = run("compare", "last", "--by", "kernel")
+    assert (code, err) == (4, "")
+    assert f"kernel: A {ELN}, B {RHEL}\n" in out
+    document = json.loads(run("compare", "last", "--by", "kernel", "--json")[1])
+    changes = {(one["test"], one["direction"], one["figure"]): one for one in document["changes"]}
+    tested = changes["tcp", "receive", "app_sys"]
+    assert (tested["a_mean"], tested["b_mean"], tested["kind"]) == (54.2, 64.1, "higher")
+    used = changes["tcp", "receive", "cpu_used_pct"]
+    assert (used["a_mean"], used["a_sd"]) == (pytest.approx(155.9), pytest.approx(0.5))
+    assert (used["b_mean"], used["kind"]) == (pytest.approx(167.1), "higher")
+    cost = changes["tcp", "receive", "cpu_pct_per_gbps"]
+    assert cost["difference"] == pytest.approx(167.1 / 24 - 155.9 / 24)
+    assert (cost["kind"], cost["reason"]) == ("untested", NO_SD)
+    assert changes["udp-60", "receive", "cpu_pct_per_mbps"]["a_mean"] == pytest.approx(159 / 90)
+    assert changes["udp-1500", "receive", "published_throughput Gbps"]["b_mean"] == 4
+    swapped = json.loads(run("compare", "last", "--by", "kernel", "--base", RHEL, "--json")[1])
+    assert swapped["differs"] == {"kernel": {"a": RHEL, "b": ELN}}
+
+
+def test_the_two_kernels_of_one_table_differ_as_those_of_two_tables(run: Run) -> None:
+    by_table = json.loads(run("compare", *import_kernels(run, "10"), "--json")[1])
+    run("import", str(SHIPPED))
+    by_column = json.loads(run("compare", "last", "--by", "kernel", "--json")[1])
+    assert by_column["changes"] == by_table["changes"]
+    assert by_column["answer"] == by_table["answer"]
+
+
+def test_throughput_and_cost_are_tested_where_their_sd_can_be_told() -> None:
+    head = "kernel,test,runs,throughput_gbps,throughput_gbps_sd,cpu_pct,cpu_pct_sd"
+    a, b = (
+        table(f"{row}", head=head) for row in ("eln,tcp,10,24,0.24,156,1.56", "el9,tcp,10,20,0.2,156,1.56")
+    )
+    by_figure = {one.figure: one for one in compare_means(a, b).changes}
+    assert by_figure["throughput_gbps"].kind == "lower"
+    cost = by_figure["cpu_pct_per_gbps"]
+    assert (cost.kind, cost.is_bounded) == ("higher", True)
+    assert cost.a.sd == pytest.approx(6.5 * 0.02)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--by", "nic"), "has no such column that tells rows apart; it has kernel, test, direction"),
+        (("--by", "test"), "has 3 levels of it (tcp; udp-1500; udp-60); two are compared"),
+        (("--by", "kernel", "--base", "6.6"), f"has kernel {ELN} and {RHEL}"),
+        (("--by", "kernel", "--factor", "2%"), "no options but --by, --base, --json and --csv"),
+    ],
+)
+def test_what_cannot_be_compared_in_one_table_is_said(run: Run, options: tuple[str, ...], why: str) -> None:
+    run("import", str(SHIPPED))
+    code, out, err = run("compare", "last", *options)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert why in err
