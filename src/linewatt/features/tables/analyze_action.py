@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,10 @@ from linewatt.analysis.cases import Analysis, analyse_series, analysis_document,
 from linewatt.cli import is_table, print_json, print_rich, say, stored_result
 from linewatt.errors import InvalidInput
 from linewatt.features.tables.analysed import FAN
+from linewatt.features.tables.means_limits import analyse_means
+from linewatt.features.tables.published import MEANS
 from linewatt.features.tables.trials import trials_of_table
+from linewatt.features.tables.view import means_of
 from linewatt.foreign import one_line
 from linewatt.report import plural, series_of, test_and_factors
 from linewatt.report.trials import digest_of
@@ -27,14 +30,15 @@ SCHEMA_VERSION = 1
 def print_analysis(*, table_or_id: str, results: Path, as_json: bool) -> None:
     """Analyze a series: regimes, knee, limits, hidden ceilings."""
     if is_table(table_or_id):
-        analyses = _of_table(table_or_id)
+        analyses, is_means = _of_table(table_or_id), False
     else:
         with stored_result(results, table_or_id) as result:
-            analyses = _of_stored(result)
+            is_means = result.imported_kind == MEANS
+            analyses = _of_means(result) if is_means else _of_stored(result)
     if as_json:
         print_json(analysis_document(analyses, SCHEMA_VERSION))
     else:
-        print_rich(lambda _: _rendered(analyses))
+        print_rich(lambda _: _rendered(analyses, _row_lines if is_means else _lines))
 
 
 def _of_table(table_name: str) -> list[Analysis]:
@@ -55,6 +59,17 @@ def _of_table(table_name: str) -> list[Analysis]:
     ]
 
 
+def _of_means(result: Result) -> list[Analysis]:
+    """What limits each row of a table of means. Raises InvalidInput where none can be told."""
+    analyses = analyse_means(means_of(result))
+    if not analyses:
+        raise InvalidInput(
+            f"{result.id}: no row has a test, the end that it is about (direction: receive or send) and the "
+            "shares of a CPU (app_usr, app_sys, app_irq, app_soft, app_idle; the same of irq)"
+        )
+    return analyses
+
+
 def _of_stored(result: Result) -> list[Analysis]:
     if result.is_soak:
         raise InvalidInput(
@@ -70,10 +85,25 @@ def _of_stored(result: Result) -> list[Analysis]:
     return analyses
 
 
-def _rendered(analyses: list[Analysis]) -> RenderableType:
+def _rendered(
+    analyses: list[Analysis], lines_of: Callable[[Analysis], Iterator[RenderableType]]
+) -> RenderableType:
     from rich.console import Group
 
-    return Group(*(line for analysis in analyses for line in _lines(analysis)))
+    return Group(*(line for analysis in analyses for line in lines_of(analysis)))
+
+
+def _row_lines(analysis: Analysis) -> Iterator[RenderableType]:
+    """What limits a row of means: it has neither a regime nor a knee."""
+    from rich.text import Text
+
+    yield Text(one_line(analysis.title), style="bold")
+    (summary,) = analysis.summaries
+    rates = (estimate.mean for estimate in (summary.throughput_bps, summary.offered_bps) if estimate)
+    yield Text(f"    {format_rate(next(rates, None), 4)}: {one_line(summary.limit.lead)}")
+    evidence = [sentence for finding in analysis.findings for sentence in finding.evidence]
+    yield from (Text(f"    {one_line(sentence)}") for sentence in evidence or [summary.limit.evidence])
+    yield Text()
 
 
 def _lines(analysis: Analysis) -> Iterator[RenderableType]:

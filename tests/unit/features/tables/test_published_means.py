@@ -175,6 +175,34 @@ def test_throughput_and_cost_are_tested_where_their_sd_can_be_told() -> None:
     assert cost.a.sd == pytest.approx(6.5 * 0.02)
 
 
+def test_analyze_names_what_limits_each_published_row_with_its_spread(run: Run) -> None:
+    run("import", str(SHIPPED))
+    code, out, err = run("analyze", "last")
+    assert (code, err) == (0, "")
+    tcp = out.partition(f"{ELN}, tcp, receive\n")[2]
+    assert tcp.startswith("    24.00 Gbps: Limited by the receiver's IRQ CPU\n    99.9 % busy, 99.9 % soft\n")
+    assert "published: IRQ CPU soft 99.9 ± 0.1 %, mean ± SD over 10 runs" in tcp
+    findings = json.loads(run("analyze", "last", "--json")[1])["findings"]
+    kinds = {tuple(one["series"].split(", ")): one["kind"] for one in findings}
+    assert len(findings) == len(kinds)
+    expected = {
+        ("tcp", "receive"): "receiver-irq-cpu",
+        ("udp-1500", "receive"): "receiver-irq-cpu",
+        ("udp-1500", "send"): "sender-app-cpu",
+        ("udp-60", "receive"): "receiver-app-cpu",
+        ("udp-60", "send"): "sender-app-cpu",
+    }
+    assert kinds == {(kernel, *row): kind for kernel in (ELN, RHEL) for row, kind in expected.items()}
+
+
+def test_a_table_of_means_whose_rows_name_no_end_cannot_be_analyzed(run: Run) -> None:
+    Path("t.csv").write_text(f"{HEAD}\neln,tcp,10,50,2\n")
+    run("import", "t.csv")
+    code, out, err = run("analyze", "last")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "no row has a test, the end that it is about (direction: receive or send)" in err
+
+
 @pytest.mark.parametrize(
     ("options", "why"),
     [
