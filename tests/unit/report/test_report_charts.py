@@ -70,6 +70,17 @@ def test_ideal_line_is_linear_from_one_instance_and_stays_in_the_chart() -> None
     assert math.isclose(stop["value"], figure.spec["encoding"]["y"]["scale"]["domain"][1])
 
 
+def test_the_chart_of_cpu_use_has_an_ideal_line_for_each_end() -> None:
+    figure = drawn(scaling_trials((1, 2, 4, 8)))["cpu-tcp"]
+    first = {row["part"]: row["value"] for row in rows(figure, "mean") if row["x"] == 1}
+    starts = {row["part"]: row["value"] for row in rows(figure, "ideal") if row["x"] == 1}
+    assert starts == first
+    assert len(first) == 2
+    for row in rows(figure, "ideal"):
+        assert math.isclose(row["value"], row["x"] * first[row["part"]])
+    assert "Dashed: ideal linear scaling." in figure.caption
+
+
 def test_no_ideal_line_without_a_one_instance_case() -> None:
     assert rows(drawn(scaling_trials((2, 4)))["throughput-tcp"], "ideal") == []
 

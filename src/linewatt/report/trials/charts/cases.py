@@ -133,12 +133,12 @@ def line_charts(group: TestGroup, series: Sequence[Series], runs: Runs) -> Itera
     rate = rate_of(series)
     lines = [rate.line(case_series, runs) for case_series in series]
     yield _chart("throughput", group, rate.quantity, lines, ideal=True)
-    for name, quantity, metric, caption in (
-        ("cpu", _CPU, "{role}_cpu_cores", _ALL_CPUS),
-        ("efficiency", _EFFICIENCY, "efficiency_{role}_bps_per_core", _PER_CORE),
+    for name, quantity, metric, caption, ideal in (
+        ("cpu", _CPU, "{role}_cpu_cores", _ALL_CPUS, True),
+        ("efficiency", _EFFICIENCY, "efficiency_{role}_bps_per_core", _PER_CORE, False),
     ):
         of_ends = [Line(case_series.label, tuple(_of_ends(case_series, metric))) for case_series in series]
-        yield _chart(name, group, quantity, of_ends, caption)
+        yield _chart(name, group, quantity, of_ends, caption, ideal=ideal)
 
 
 def _chart(

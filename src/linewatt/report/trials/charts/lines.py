@@ -8,6 +8,7 @@ many series only the highest and the lowest are drawn: the tables have all.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -204,7 +205,7 @@ class _References:
     def words(self) -> str:
         """What the caption says of them."""
         sentences = []
-        if self.chart.ideal and any(self._linear(line, 1.0) for line in self.lines):
+        if self.chart.ideal and any(any(self._linear(line, math.inf)) for line in self.lines):
             sentences.append("Dashed: ideal linear scaling.")
         if any(line.offered for line in self.lines):
             sentences.append("Dotted: what was offered.")
@@ -230,11 +231,12 @@ class _References:
                     reference_rows.append(
                         {"kind": "reference", "series": line.label, "value": line_rate, "text": text}
                     )
-            for kind, course in (("offered", self._offered(line)), ("ideal", self._linear(line, top))):
+            linear = [("ideal", part, course) for part, course in self._linear(line, top)]
+            for kind, part, course in (("offered", "", self._offered(line)), *linear):
                 drawn = _up_to(course, top)
                 if len(drawn) > 1 and (apart or kind == "ideal" or tuple(drawn) not in seen):
                     seen.add(tuple(drawn))
-                    base: Row = {"kind": kind, "series": line.label}
+                    base: Row = {"kind": kind, "series": line.label} | ({"part": part} if part else {})
                     last = len(drawn) - 1 if apart or kind not in seen else -1
                     seen.add(kind)  # its name stands once
                     reference_rows += [
@@ -246,13 +248,16 @@ class _References:
     def _offered(self, line: Line) -> list[tuple[float, float]]:
         return [(x, self.chart.quantity.from_si(value)) for x, value in line.offered]
 
-    def _linear(self, line: Line, top: float) -> list[tuple[float, float]]:
-        """Ends of the line of linear growth from one instance; none where a rate is what growth follows."""
-        single, last = line.points[0], line.points[-1]
-        rate = self.chart.quantity.from_si(single.value.mean)
-        if not self.chart.ideal or line.offered or single.x != 1 or rate <= 0 or last.x <= 1 or top <= rate:
-            return []
-        return [(1.0, rate), (last.x, last.x * rate)]
+    def _linear(self, line: Line, top: float) -> Iterator[tuple[str, list[tuple[float, float]]]]:
+        """Of each part the ends of linear growth from one instance; none where growth follows a rate."""
+        if not self.chart.ideal or line.offered:
+            return
+        for part in dict.fromkeys(point.part for point in line.points):
+            part_points = [point for point in line.points if point.part == part]
+            single, last = part_points[0], part_points[-1]
+            at_one = self.chart.quantity.from_si(single.value.mean)
+            if single.x == 1 and 0 < at_one < top and last.x > 1:
+                yield part, [(1.0, at_one), (last.x, last.x * at_one)]
 
 
 def _up_to(course: Sequence[tuple[float, float]], top: float) -> list[tuple[float, float]]:
