@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from linewatt.analysis.cases.regimes import RowRegime, explained, knee_of
 from linewatt.analysis.cases.series import ceilings, outlier_words, power_rows
@@ -15,9 +16,10 @@ from linewatt.analysis.limits.ceiling import Ceiling
 from linewatt.analysis.limits.knee import Knee
 from linewatt.analysis.power.machine_conditions import Beside
 from linewatt.analysis.power.outliers import power_outliers
+from linewatt.analysis.statistics.stats import Estimate
 from linewatt.findings import Rank, kind_of
 from linewatt.json_document import document_of
-from linewatt.model import ENDS, Flag
+from linewatt.model import ENDS, Flag, Role
 from linewatt.units import format_rate, format_significant, mbps_from_bps
 
 Readings = Mapping[int, Mapping[str, float]]
@@ -36,6 +38,24 @@ class SeriesFinding:
     evidence: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What changes from one case of a series to the next; ``None`` where it is not known of both.
+
+    CPU and watts are those of the whole host at an end.
+    """
+
+    from_instances: int
+    instances: int
+    throughput_ratio: float | None
+    """(new − old) ÷ old"""
+    receiver_cpu_ratio: float | None
+    sender_cpu_ratio: float | None
+    receiver_power_w: float | None
+    """new − old"""
+    sender_power_w: float | None
+
+
 @dataclass(frozen=True, slots=True)
 class Analysis:
     """One series: a regime for each case, instances ascending; ``knee`` is None where there is none."""
@@ -45,6 +65,7 @@ class Analysis:
     regimes: tuple[RowRegime, ...]
     knee: Knee | None
     findings: tuple[SeriesFinding, ...]
+    steps: tuple[Step, ...]
 
 
 def analyse_series(title: str, series: Sequence[CaseSummary], readings: Readings | None = None) -> Analysis:
@@ -55,7 +76,34 @@ def analyse_series(title: str, series: Sequence[CaseSummary], readings: Readings
         regimes=explained(series),
         knee=knee_of(series),
         findings=tuple(sorted(_findings(series, readings or {}), key=lambda finding: finding.instances)),
+        steps=tuple(_step(fewer, more) for fewer, more in pairwise(series)),
     )
+
+
+def _step(fewer: CaseSummary, more: CaseSummary) -> Step:
+    cpu_ratios = {role: _change(fewer.cpu_cores(role), more.cpu_cores(role)) for role in ENDS}
+    watts = {role: _power_step_w(fewer, more, role) for role in ENDS}
+    return Step(
+        from_instances=fewer.case.instances,
+        instances=more.case.instances,
+        throughput_ratio=_change(fewer.throughput_bps, more.throughput_bps),
+        receiver_cpu_ratio=cpu_ratios["receiver"],
+        sender_cpu_ratio=cpu_ratios["sender"],
+        receiver_power_w=watts["receiver"],
+        sender_power_w=watts["sender"],
+    )
+
+
+def _change(old: Estimate | None, new: Estimate | None) -> float | None:
+    return None if old is None or new is None or old.mean <= 0 else new.mean / old.mean - 1
+
+
+def _power_step_w(fewer: CaseSummary, more: CaseSummary, role: Role) -> float | None:
+    """How much more an end draws, by watts of one scope."""
+    old, new = fewer.power(role), more.power(role)
+    if old is None or new is None or old.system_scope != new.system_scope:
+        return None
+    return None if old.system_w is None or new.system_w is None else new.system_w.mean - old.system_w.mean
 
 
 def _findings(series: Sequence[CaseSummary], readings: Readings) -> Iterator[SeriesFinding]:
@@ -155,6 +203,7 @@ def analysis_document(analyses: Sequence[Analysis], schema_version: int) -> dict
         ],
         "knee_instances": knees if several else next(iter(knees.values()), None),
         "knee_ci95": bounds if several else next(iter(bounds.values()), None),
+        "steps": [document_of(step) | named(analysis) for analysis in analyses for step in analysis.steps],
         "findings": [
             document_of(finding) | named(analysis) for analysis in analyses for finding in analysis.findings
         ],

@@ -19,7 +19,7 @@ from linewatt.foreign import one_line
 from linewatt.report import plural, series_of, test_and_factors
 from linewatt.report.trials import digest_of
 from linewatt.store import Result
-from linewatt.units import format_rate
+from linewatt.units import format_change, format_rate
 
 if TYPE_CHECKING:  # what is slow to import is imported when the command runs
     from rich.console import RenderableType
@@ -106,6 +106,25 @@ def _row_lines(analysis: Analysis) -> Iterator[RenderableType]:
     yield Text()
 
 
+def _step_words(analysis: Analysis) -> Iterator[str]:
+    """``From 8 to 16 instances: throughput +17.6 %, receiver's CPU +42.7 %, receiver's power −90.2 W``."""
+    for step in analysis.steps:
+        changes = (
+            ("throughput", step.throughput_ratio, format_change),
+            ("receiver's CPU", step.receiver_cpu_ratio, format_change),
+            ("sender's CPU", step.sender_cpu_ratio, format_change),
+            ("receiver's power", step.receiver_power_w, _signed_w),
+            ("sender's power", step.sender_power_w, _signed_w),
+        )
+        known_changes = [f"{name} {words(value)}" for name, value, words in changes if value is not None]
+        if known_changes:
+            yield f"From {step.from_instances} to {step.instances} instances: {', '.join(known_changes)}"
+
+
+def _signed_w(watts: float) -> str:
+    return f"{watts:+.1f} W".replace("-", "−")
+
+
 def _lines(analysis: Analysis) -> Iterator[RenderableType]:
     """A line a case with its regime, the knee, and the findings."""
     from rich.text import Text
@@ -116,6 +135,7 @@ def _lines(analysis: Analysis) -> Iterator[RenderableType]:
         of_users = "users: no series of instances"
         regime = of_users if summary.case.of_users else f"{row.regime:<9}  {one_line(row.why)}"
         yield Text(f"{summary.case.instances:>6}  {rate:>11}  {regime}")
+    yield from (Text(one_line(words)) for words in _step_words(analysis))
     yield Text(one_line(knee_words(analysis.knee)))
     for finding in analysis.findings:
         style = "" if finding.rank == "note" else "yellow"

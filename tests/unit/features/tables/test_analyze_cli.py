@@ -71,6 +71,24 @@ def test_the_published_series_has_its_regimes_a_hidden_ceiling_and_one_power_out
     assert any(said.startswith("not known: the CPUs of the sender") for said in hidden["evidence"])
 
 
+def test_what_each_step_brought_and_cost_is_printed() -> None:
+    document = analyzed(str(PUBLISHED))
+    assert [(one["from_instances"], one["instances"]) for one in document["steps"]] == [
+        (1, 2),
+        (2, 4),
+        (4, 8),
+        (8, 16),
+    ]
+    last = document["steps"][-1]
+    assert last["throughput_ratio"] == pytest.approx(110831.41 / 94237.26 - 1)
+    assert last["receiver_cpu_ratio"] == pytest.approx(1344.55 / 942.52 - 1)
+    assert last["receiver_power_w"] == pytest.approx(249.00 - 339.24)
+    assert (last["sender_cpu_ratio"], last["sender_power_w"]) == (None, None)
+    done = invoke(["analyze", str(PUBLISHED)], catch_exceptions=False)
+    words = "From 8 to 16 instances: throughput +17.6 %, receiver's CPU +42.7 %, receiver's power −90.2 W"
+    assert words in " ".join(done.stdout.split())
+
+
 def test_without_the_line_rate_nothing_is_said_of_line_or_ceiling() -> None:
     document = analyzed(str(PUBLISHED))
     assert by_kind(document).keys() == {"power-outlier"}
