@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from linewatt.analysis.cases.regimes import explained, knee_of
 from linewatt.analysis.flags.case import FlagCount
 from linewatt.analysis.flags.case_flag import case_flag
-from linewatt.analysis.limits.ceiling import Ceiling, ceiling, flat, with_ceiling
+from linewatt.analysis.limits.ceiling import Ceiling, ceiling, flat, suspected, with_ceiling
 from linewatt.analysis.power.outliers import PowerOutlier, PowerRow, power_outliers
 from linewatt.model import ENDS, Flag, Role
 from linewatt.units import format_rate
@@ -26,7 +26,9 @@ def with_series(series: Sequence[CaseSummary]) -> list[CaseSummary]:
     """The cases of one series, instances ascending, each with what the others say of it."""
     done = list(series)
     for at, hidden_ceiling in list(ceilings(done)):
-        if not hidden_ceiling.unknown:
+        if hidden_ceiling.unknown:
+            done[at] = replace(done[at], limit=suspected(done[at].limit, hidden_ceiling))
+        else:
             done = with_ceiling(done, at, hidden_ceiling)
             done[at] = flagged(done[at], [_hidden(done[at], hidden_ceiling)])
     odd = [outlier for role in ENDS for outlier in _outliers(done, role)]

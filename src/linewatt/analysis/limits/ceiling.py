@@ -178,6 +178,18 @@ def with_ceiling(series: Sequence[CaseSummary], at: int, hidden_ceiling: Ceiling
     ]
 
 
+def suspected(limit: Limit, hidden_ceiling: Ceiling) -> Limit:
+    """A limit that was not found, with the ceiling that the series shows and what is not known of it."""
+    near = format_rate(hidden_ceiling.throughput_bps, 4)
+    unknown = f"not known: {', '.join(hidden_ceiling.unknown)}"
+    return replace(
+        limit,
+        what=f"no limit found, perhaps one inside the device or the path near {near}",
+        clauses=(*hidden_ceiling.evidence, unknown),
+        margin=unknown,
+    )
+
+
 def _same_level(case_summary: CaseSummary, level_bps: float) -> bool:
     if (
         case_summary.throughput_bps is None
