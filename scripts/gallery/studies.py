@@ -16,6 +16,7 @@ from linewatt.features.tables import published
 from linewatt.features.tables.derive import derive
 from linewatt.features.tables.inputs import RECOGNISED
 from linewatt.features.tables.kinds import import_any
+from linewatt.features.tables.means_limits import analyse_means
 from linewatt.features.tables.published import MeanRow
 from linewatt.features.tables.quantities import published as soak_summary
 from linewatt.features.tables.view import view
@@ -30,7 +31,7 @@ STAMP_S = 1.7e9
 """of results that are made for the page and thrown away"""
 SHOW, FULL, DETAIL = "`linewatt show last`", "`linewatt show last --full`", "`linewatt show last --detail`"
 JSON = "`linewatt show last --json`"
-DERIVE = "`linewatt derive docs/published/x64_scaling.csv`"
+DERIVE = "`linewatt derive docs/published/x64_scaling_ports.csv`"
 REPORT, ANALYZE = "`linewatt report last`", "`linewatt analyze last`"
 STUDIED_PAIRS = 6
 
@@ -81,7 +82,7 @@ def _figures(result: Result) -> dict[str, Figure]:
 
 def scaling(root: Path) -> Study:
     """000: instances of one server."""
-    found = read("x64_scaling", root)
+    found = read("x64_scaling_ports", root)
     at = [f"{cell} instance{'s' * (cell != '1')}" for cell in found.column("instances")]
 
     def raw(what: str, column: str, unit: str, picture: str) -> Line:
@@ -104,10 +105,11 @@ def scaling(root: Path) -> Study:
         *_series_lines(found),
     )
     words = (
-        "One 32-core x64 server, one 100 GbE card, 1 to 16 iperf3 instances. This table and the components "
-        "reproduce all of its Figures 1–6; of their numbers only that of Figure 2 is known here."
+        "One 32-core x64 server, one 100 GbE card, 1 to 8 iperf3 instances on one port and 16 on both. This "
+        "table and the components reproduce all of its Figures 1–6; of their numbers only that of Figure 2 "
+        "is known here."
     )
-    return Study("000: a server with 1 to 16 instances", "x64_scaling", words, lines, found.figures)
+    return Study("000: a server with 1 to 16 instances", "x64_scaling_ports", words, lines, found.figures)
 
 
 def _series_lines(found: Read) -> Iterator[Line]:
@@ -135,14 +137,15 @@ def _series_lines(found: Read) -> Iterator[Line]:
         Value(what, text, 100 * (own[4] / own[3] - 1), cut=True)
         for what, text, own in (("CPU", "42", cpu), ("throughput", "17", rate))
     ]
-    yield compared("From 8 to 16 instances, %: more CPU, more throughput", FULL, growth)
+    yield compared("From 8 to 16 instances, %: more CPU, more throughput", ANALYZE, growth)
+    hidden = [finding for finding in told.findings if finding.kind == "hidden-ceiling"]
     yield Line(
         "The card's inner limit of 100 Gbps in sum",
         ANALYZE,
         "16 instances, by its datasheet",
-        "not named",
-        "line rate, each CPU and loss are not in the table, so that no other limit can be ruled out",
-        "cannot be",
+        "; ".join(f"{finding.instances} instances: {finding.message}" for finding in hidden) or "not named",
+        hidden[0].evidence[-1] if hidden else "no case stands at a level that nothing explains",
+        "met" if [finding.instances for finding in hidden] == [16] else "**not met**",
     )
 
 
@@ -209,7 +212,7 @@ def vxlan(root: Path) -> Study:
     rows = published.means(found.table, "vxlan.csv").rows
     tests = [(test, [row for row in rows if row.names["test"] == test]) for test in _TESTS]
     lines = [line for test, own in tests for line in _of_test(found, test, own)]
-    lines += [absent(what, why) for what, why in _NOT_IN_VXLAN]
+    lines += [_limits(found), *(absent(what, why) for what, why in _NOT_IN_VXLAN)]
     words = (
         "Two hosts through a VXLAN tunnel, both ways, with kernel 6.9.0-rc4 (ELN) and with that of RHEL 9.4: "
         "mean and SD over 10 runs. The single runs are not published, so there are no trials. The study has "
@@ -248,10 +251,30 @@ def _of_test(found: Read, test: str, rows: Sequence[MeanRow]) -> Iterator[Line]:
     yield shown(f"{title}: App and IRQ CPU with whiskers", REPORT, means, name, found.figures)
 
 
+def _limits(found: Read) -> Line:
+    """What limits each row of both kernels; the study names it for TCP received and UDP sent."""
+    analyses = analyse_means(published.means(found.table, "vxlan.csv"))
+    kinds = [
+        (analysis.title.partition(", ")[2], finding.kind)
+        for analysis in analyses
+        for finding in analysis.findings
+    ]
+    named = "; ".join(f"{row}: {kind}" for row, kind in dict.fromkeys(kinds))
+    studied = {"tcp, receive": "receiver-irq-cpu", "udp-1500, send": "sender-app-cpu"}
+    met = all(kinds.count((row, kind)) == 2 for row, kind in studied.items())
+    return Line(
+        "What limits each case",
+        ANALYZE,
+        "TCP: the receiver's IRQ CPU at 99.9 % soft; UDP: the sender's app CPU",
+        f"{named}; of both kernels",
+        "none of TCP sent: nothing is known of the receiver then",
+        "met" if met else "**not met**",
+    )
+
+
 _NOT_IN_VXLAN = (
     ("The bare network's charts", "the table has the tunnel only"),
     ("Throughput generated beside received", "the table has one throughput a row"),
-    ("What limits each case", "limits need trials; the table has only means and SDs"),
 )
 
 

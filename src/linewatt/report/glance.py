@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from linewatt.units import format_rate
@@ -45,8 +45,8 @@ class Glance:
 
 def of_trials(view: Digest, best: CaseSummary) -> Glance | None:
     """Of the series that the best case is in, or where that is its only case, of its trials."""
-    single = replace(best.case, instances=1)
-    series = [summary for summary in view.summaries if replace(summary.case, instances=1) == single]
+    single = best.case.single
+    series = [summary for summary in view.summaries if summary.case.single == single]
     along = [
         (summary.case.instances, summary.throughput_bps.mean) for summary in series if summary.throughput_bps
     ]

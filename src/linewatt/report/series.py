@@ -8,7 +8,7 @@ row, and one line of a chart, is about. Parameters at their default that never v
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from linewatt.model import ENDS, FTP, Case, Role
@@ -82,7 +82,7 @@ def series_of(summaries: Sequence[CaseSummary]) -> tuple[Series, ...]:
     """Series in the order of ``summaries``: that of :func:`linewatt.analysis.cases.summary.summarise`."""
     members: dict[Case, list[CaseSummary]] = {}
     for summary in summaries:
-        members.setdefault(replace(summary.case, instances=1), []).append(summary)
+        members.setdefault(summary.case.single, []).append(summary)
     labels = case_labels(members)
     return tuple(Series(case.test, labels[case], tuple(members[case])) for case in members)
 
@@ -136,9 +136,9 @@ def _beside(case: Case) -> str:
 def case_names(cases: Iterable[Case], *, with_test: bool = False) -> dict[Case, str]:
     """Each case's name among all of them: hosts, whatever distinguishes it, and instances."""
     cases = list(cases)
-    labels = case_labels(dict.fromkeys(replace(case, instances=1) for case in cases))
+    labels = case_labels(dict.fromkeys(case.single for case in cases))
     return {
-        case: f"{f'{test_title(case.test)}, ' if with_test else ''}{labels[replace(case, instances=1)]}"
+        case: f"{f'{test_title(case.test)}, ' if with_test else ''}{labels[case.single]}"
         f"{'' if case.of_users else f', {instances_text(case)}'}"
         for case in cases
     }
@@ -236,7 +236,7 @@ def describe_cases(cases: Iterable[Case], labels: Mapping[Case, str]) -> str:
     """
     counts: dict[Case, set[int]] = {}
     for case in cases:
-        counts.setdefault(replace(case, instances=1), set()).add(case.instances)
+        counts.setdefault(case.single, set()).add(case.instances)
     return "; ".join(
         f"{test_title(case.test)}, {labels[case]}"
         + ("" if case.of_users else f": {', '.join(map(str, sorted(numbers)))} ")

@@ -60,7 +60,7 @@ def fullest_matrix(pair_matrices: Sequence[Matrix]) -> tuple[Matrix, ...]:
     """Of matrices that differ in instances only, the one with most of them."""
     best: dict[Case, Matrix] = {}
     for matrix in pair_matrices:
-        key = replace(matrix.case, instances=1)
+        key = matrix.case.single
         if key not in best or matrix.case.instances > best[key].case.instances:
             best[key] = matrix
     return tuple(best.values())

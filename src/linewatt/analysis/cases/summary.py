@@ -149,7 +149,7 @@ def _by_series(summaries: Sequence[CaseSummary]) -> list[CaseSummary]:
 
 def _single(case: Case) -> Case:
     """The 1-instance case of otherwise equal parameters and the same hosts."""
-    return replace(case, instances=1)
+    return case.single
 
 
 def _summarise_case(case: Case, trials: Sequence[Trial], limit: Limit, of_group: Limit | None) -> CaseSummary:

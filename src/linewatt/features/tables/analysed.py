@@ -27,12 +27,22 @@ PROVENANCE = "power_provenance"
 """how the watts of a row came about; measured where it does not say"""
 SCOPE = "power_scope"
 """what the watts of a row cover; the system where neither it nor the name of their column says"""
-EXTRA = ("line_rate_gbps", "mtu", "app_cpu_idle_pct", "irq_cpu_idle_pct", "fan_rpm", PROVENANCE, SCOPE)
+EXTRA = (
+    "line_rate_gbps",
+    "ports",
+    "mtu",
+    "app_cpu_idle_pct",
+    "irq_cpu_idle_pct",
+    "fan_rpm",
+    PROVENANCE,
+    SCOPE,
+)
 NOT_SAID = "not in the table"
 FAN = "fan speed (rpm)"
 _NEEDED = ("instances", "throughput_bps")
 _EXTRA_SOURCES: Mapping[str, Source] = {
     "line_rate_bps": Source({"line_rate_gbps": inputs.positive}, bps_from_gbps),
+    "ports": Source({"ports": inputs.whole}, lambda value: value),
     "mtu": Source({"mtu": inputs.whole}, lambda value: value),
     "app_idle": Source({"app_cpu_idle_pct": inputs.share}, lambda value: value),
     "irq_idle": Source({"irq_cpu_idle_pct": inputs.share}, lambda value: value),
@@ -100,6 +110,7 @@ def _trial(
         sender="sender",
         receiver="receiver",
         instances=int(read["instances"]),
+        data_ports=_several(read.get("ports")),
         factors=tuple((name, row.cells[name]) for name in agree),
     )
     return Trial(
@@ -115,6 +126,11 @@ def _trial(
         sender=replace(unknown_end(case.sender, "sender", NOT_SAID), cpu_cores=read.get("local_cores")),
         receiver=_receiver(case, read, watts),
     )
+
+
+def _several(ports: float | None) -> int | None:
+    """How many data ports share the instances; ``None``: one, or not known."""
+    return int(ports) if ports is not None and ports > 1 else None
 
 
 def _line_goodput_bps(case: Case, read: Mapping[str, float]) -> float | None:

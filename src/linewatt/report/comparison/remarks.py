@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 
 from linewatt.analysis.comparison import (
     Comparison,
@@ -37,16 +36,14 @@ def names_of_cases(cases: Sequence[Case | Task], without: Collection[str | None]
 
     Of a case ``without`` such parts.
     """
-    labels = case_labels(
-        dict.fromkeys(replace(case, instances=1) for case in cases if isinstance(case, Case))
-    )
+    labels = case_labels(dict.fromkeys(case.single for case in cases if isinstance(case, Case)))
     return [_case_name(case, labels, without) if isinstance(case, Case) else case.title for case in cases]
 
 
 def _case_name(case: Case, labels: dict[Case, str], without: Collection[str | None]) -> str:
     parts = {
         "test": test_title(case.test),
-        "label": labels[replace(case, instances=1)],
+        "label": labels[case.single],
         "instances": "" if case.of_users else plural(case.instances, "instance"),
     }
     return ", ".join(text for name, text in parts.items() if text and name not in without)

@@ -239,7 +239,7 @@ def _case(case: Case, blocks: Sequence[DetailBlock], view: Digest) -> DetailCase
 
 def _label(case: Case, labels: Mapping[Case, str]) -> str:
     """``h1 → h2``, with instances where there is more than one."""
-    name = labels[replace(case, instances=1)]
+    name = labels[case.single]
     return name if case.instances == 1 else f"{name}, {case.instances} instances"
 
 

@@ -7,7 +7,7 @@ Values are SI; those of power have the units of their keys.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from linewatt.analysis import Findings, Sighting, gather_findings
@@ -149,7 +149,7 @@ def digest_of(result: Result) -> Digest:
     labels = {
         case: label
         for cases in (steps, [summary.case for summary in summaries])
-        for case, label in case_labels({replace(case, instances=1): None for case in cases}).items()
+        for case, label in case_labels({case.single: None for case in cases}).items()
     }
     groups = by_test(series_of([summary for summary in summaries if summary.case.load_level is None]))
     of_campaign = [

@@ -72,6 +72,31 @@ def test_a_row_of_a_scaling_table_is_a_trial_with_what_the_row_says(run: Run) ->
     assert "mported from x64_scaling.csv" in Path("r.html").read_text()
 
 
+def test_points_over_one_port_and_over_two_are_one_series(run: Run) -> None:
+    path = SHIPPED / "x64_scaling_ports.csv"
+    code, _, err = run("import", str(path))
+    assert code == 0
+    assert "ports" not in err.partition("not read: ")[2].partition("\n")[0].split(", ")
+    cases = json.loads(run("show", "--json")[1])["cases"]
+    assert [case.get("data_ports") for case in cases] == [None, None, None, None, 2]
+    printed = [float(row["published_scaling_factor"]) for row in csv.DictReader(path.open())]
+    assert [case["scaling_factor_ratio"] for case in cases] == pytest.approx(printed, abs=0.006)
+    assert [case["regime"] for case in cases] == ["single", "multi", "multi", "saturated", "saturated"]
+    assert [round(case["line_rate_ratio_mean"], 3) for case in cases] == [0.258, 0.48, 0.85, 1.001, 0.589]
+    assert cases[3]["limited_by_kinds"] == "line-rate"
+    first = " ".join(run("show")[1].split())
+    assert "16 instances over 2 ports 58.9 % of line" in first
+    assert "no limit found, perhaps one inside the device or the path near 110.8 Gbps" in first
+    assert "not known: the CPUs of the sender, retransmits, whether it repeats: one run" in first
+    full = " ".join(run("show", "--full")[1].split())
+    line = "94.15 Gbps of payload with 1, 2, 4 and 8 instances; 188.3 Gbps with 16 instances over 2 ports"
+    assert f"Line: {line}" in full
+    assert "not the line rate: 58.9 % of 188 Gbps of payload" in full
+    run("report", "-o", "r.html")
+    assert "perhaps one inside the device or the path near 110.8 Gbps" in Path("r.html").read_text()
+    assert run("analyze", "last")[1].count("Knee at") == 1
+
+
 def test_scaling_tables_compare_case_by_case(run: Run) -> None:
     text = (SHIPPED / "x64_scaling.csv").read_text()
     Path("slower.csv").write_text(text.replace("94237.26", "80000"))

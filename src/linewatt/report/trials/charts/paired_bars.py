@@ -95,11 +95,9 @@ def _most_instances(blocks: Sequence[DetailBlock]) -> list[DetailBlock]:
     """Of cases that differ in instances only, those with most of them."""
     most_instances: dict[Case, int] = {}
     for block in blocks:
-        series = replace(block.case, instances=1)
+        series = block.case.single
         most_instances[series] = max(most_instances.get(series, 0), block.case.instances)
-    return [
-        block for block in blocks if block.case.instances == most_instances[replace(block.case, instances=1)]
-    ]
+    return [block for block in blocks if block.case.instances == most_instances[block.case.single]]
 
 
 def _charts(blocks: Sequence[DetailBlock], *, several: bool) -> list[_Chart]:

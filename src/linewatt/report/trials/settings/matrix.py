@@ -78,12 +78,12 @@ def pair_cases(groups: Sequence[TestGroup], order: Sequence[str] = ()) -> tuple[
 
 def matrix_labels(cases: Sequence[Case]) -> dict[Case, str]:
     """What tells cases without hosts apart, beside their test: ``vxlan, reverse, 4 instances``."""
-    single = hostless_labels(dict.fromkeys(replace(case, instances=1) for case in cases))
+    single = hostless_labels(dict.fromkeys(case.single for case in cases))
     counts = {case.instances for case in cases}
     labels = {}
     for case in cases:
         count = plural(case.instances, "instance") if counts != {1} else ""
-        labels[case] = ", ".join(filter(None, (single[replace(case, instances=1)], count)))
+        labels[case] = ", ".join(filter(None, (single[case.single], count)))
     return labels
 
 

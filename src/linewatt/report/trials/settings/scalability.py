@@ -48,6 +48,7 @@ def scalability_table(group: TestGroup, marks: Marks, *, intervals: bool = False
         notes=(
             *absences(_lacks(group), len(group.summaries), count_noun(group.test)),
             *regime_notes(group),
+            *line_notes(group),
             *ring_notes(group),
             *run_notes(group),
         ),
@@ -79,6 +80,31 @@ def regime_notes(group: TestGroup) -> tuple[Note, ...]:
         for label, series in group.labelled
         if len(series.summaries) > 1
     )
+
+
+def line_notes(group: TestGroup) -> tuple[Note, ...]:
+    """What the line carries, where cases of a series differ in it because they use more ports or fewer."""
+    return tuple(
+        Note("remark", "; ".join(parts), f"Line{f', {label}' if label else ''}")
+        for label, series in group.labelled
+        if len(parts := list(_lines(series.summaries))) > 1
+    )
+
+
+def _lines(summaries: Sequence[CaseSummary]) -> Iterator[str]:
+    """``94.15 Gbps of payload with 1, 2 and 4 instances``, ``188.3 Gbps with 16 instances over 2 ports``."""
+    cases_by_line: dict[tuple[str, str], list[Case]] = {}
+    for summary in summaries:
+        line = summary.limit.candidate("line-rate") or summary.limit.candidate("shaper")
+        if line is not None and line.capacity is not None:
+            over = instances_words(summary.case).partition(" over ")[2]
+            cases_by_line.setdefault((format_rate(line.capacity, 4), over), []).append(summary.case)
+    for at, ((rate, over), cases) in enumerate(cases_by_line.items()):
+        *counts, last = (f"{case.instances}" for case in cases)
+        numbers = f"{', '.join(counts)} and {last}" if counts else last
+        noun = "instance" if numbers == "1" else "instances"
+        payload = " of payload" if at == 0 else ""
+        yield f"{rate}{payload} with {numbers} {noun}{f' over {over}' if over else ''}"
 
 
 def run_notes(group: TestGroup) -> tuple[Note, ...]:
