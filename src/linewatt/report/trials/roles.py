@@ -25,9 +25,10 @@ _Blocks = Mapping[tuple[Case, Role], DetailBlock]
 
 
 def role_table(group: TestGroup, blocks: Sequence[DetailBlock] = ()) -> Table | None:
-    """Both ends of every case of a test, with the SDs of ``blocks``; ``None`` when no role's CPU is known.
+    """Both ends of every case of a test, with the SDs and the CPU used of ``blocks``.
 
-    Shares are percent of one CPU. Where both roles have the same CPUs in every row, they share a column.
+    ``None`` when no role's CPU is known. Shares are percent of one CPU. Where both roles have the same CPUs
+    in every row, they share a column.
     """
     all_shares = [getattr(s, f"{end}_{part}") for s in group.summaries for end in ENDS for part, _ in _PARTS]
     known_shares: list[CpuShares] = [shares for shares in all_shares if shares is not None]
@@ -53,6 +54,7 @@ def role_table(group: TestGroup, blocks: Sequence[DetailBlock] = ()) -> Table | 
                 for _, title in parts
                 for name in shown
             ),
+            *((Head("CPU used", "%", lines="App + IRQ\nused"),) if by_end else ()),
             Head("CPU per throughput", unit.name, lines="App + IRQ"),
         ),
         groups=tuple(
@@ -79,7 +81,16 @@ def _rows(
             for cell in _shares(summary, f"{end}_{part}", getattr(block, part, None), names)
         ]
         per = case_cell(METRIC_BY_NAME[f"{end}_cpu_cores_per_bps"], summary, unit)
-        yield Row(keys, (*shares, replace(per, sd=None)))
+        yield Row(keys, (*shares, *([_used(block)] if blocks else ()), replace(per, sd=None)))
+
+
+def _used(block: DetailBlock | None) -> Cell:
+    """What the app and IRQ CPUs of an end used together, in % of one CPU."""
+    used = None if block is None else block.cpu_used_cores
+    if used is None:
+        reasons = {} if block is None else block.reasons
+        return Cell(MISSING, reason=reasons.get("cpu_used_cores", "not recorded"))
+    return Cell(_percent(used.mean), None if used.sd is None else _percent(used.sd))
 
 
 def _shares(

@@ -13,6 +13,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from linewatt.analysis import counted_by_rank
+from linewatt.analysis.cases import detail_blocks as blocks_of_ends
 from linewatt.findings import kind_of
 from linewatt.foreign import one_line
 from linewatt.model import Trial
@@ -92,7 +93,8 @@ def _sections(view: Digest, width: int | None, *, trials: bool, detail: bool) ->
     yield "", rendered(map(matrix_table, pairs)) + rendered(map(grid, heat_maps(pairs)))
     yield EFFECTS, list(_effects(experiment(view.result), width))
     yield "", [Text(f"{elsewhere} below.")] if elsewhere else []
-    yield "CPU by role", rendered(table for group in view.groups if (table := role_table(group)))
+    blocks = blocks_of_ends(view.result.trials)
+    yield "CPU by role", rendered(table for group in view.groups if (table := role_table(group, blocks)))
     yield "data ports", rendered(port_tables(view.groups, view.result.trials))
     yield _RAN, list(_lists(text_lines(_RAN, ran_lines(view))))
     yield SLOW_HOSTS, list(_lists(text_lines(SLOW_HOSTS, connection_lines(view.result.connections))))
