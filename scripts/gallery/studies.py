@@ -20,6 +20,7 @@ from linewatt.features.tables.means_limits import analyse_means
 from linewatt.features.tables.published import MeanRow
 from linewatt.features.tables.quantities import published as soak_summary
 from linewatt.features.tables.view import view
+from linewatt.model import ENDS
 from linewatt.report.charts.figure import Figure
 from linewatt.report.trials.digest import digest_of
 from linewatt.report.trials.sections import page_sections
@@ -196,13 +197,17 @@ def _pairs(found: Read, cells: Sequence[Mapping[str, str]], test: str, title: st
     there = sum(one["test"].startswith(test) and one["role"] == "receiver" for one in cells)
     lacking = STUDIED_PAIRS - there
     return Line(
-        f"{title}: matrix of all pairs, CPU per throughput at both ends",
+        f"{title}: matrix of all pairs, CPU and W above idle per throughput at both ends",
         REPORT,
         f"{STUDIED_PAIRS} pairs",
         f"{there} pairs",
         f"{lacking} pairs are not in the table: their fields are empty" if lacking else "none",
         "cannot be" if lacking else "met",
-        found.named(f"matrix-throughput_bps-{test}", f"paired-cost-{test}"),
+        found.named(
+            f"matrix-throughput_bps-{test}",
+            f"paired-cost-{test}",
+            *(f"matrix-{role}_dynamic_w_per_bps-{test}" for role in ENDS),
+        ),
     )
 
 

@@ -18,7 +18,7 @@ from tests.report_factories import end, powered, renumbered, result, scaling_tri
 from linewatt.analysis.cases.detail import detail_blocks
 from linewatt.analysis.cases.matrix import fullest_matrix, pair_matrices_of
 from linewatt.analysis.cases.summary import summarise
-from linewatt.model import Case, Trial
+from linewatt.model import Case, EndResult, PowerResult, Trial
 from linewatt.report.charts.data import runs_of
 from linewatt.report.charts.figure import render_svg
 from linewatt.report.printing import html
@@ -145,8 +145,12 @@ def test_watts_in_the_table_are_marked_unless_measured() -> None:
 
 def test_a_heat_map_prints_every_value_and_colours_it_from_zero() -> None:
     maps = heat_maps(pair_cases(view_of(pair_trials(without=[("x19", "arm")])).groups))
-    throughput, cost = maps
-    assert (throughput.unit, cost.unit) == ("Gbps", "% per Gbps")
+    throughput, *costs = maps
+    assert throughput.unit == "Gbps"
+    assert [(cost.name, cost.unit) for cost in costs] == [
+        ("receiver_cpu_cores_per_bps-tcp", "% per Gbps"),
+        ("sender_cpu_cores_per_bps-tcp", "% per Gbps"),
+    ]
     cells = {(cell.sender, cell.receiver): cell for cell in throughput.cells}
     assert len(cells) == 6
     assert (cells["arm", "x19"].text, cells["x89", "x19"].text) == ("10.1", "15.2")
@@ -158,11 +162,34 @@ def test_a_heat_map_prints_every_value_and_colours_it_from_zero() -> None:
     assert [cell.text for cell in row.cells] == ["", "10.1", "11.1"]
 
 
+def test_watts_above_idle_per_throughput_have_a_map_where_all_are_of_one_scope() -> None:
+    trials = powered(pair_trials(trials=2), provenance="simulated", ends=("receiver", "sender"))
+    maps = {one.name: one for one in heat_maps(pair_cases(view_of(trials).groups))}
+    for role in ("receiver", "sender"):
+        found = maps[f"{role}_dynamic_w_per_bps-tcp"]
+        assert found.title == f"TCP: power above idle per throughput at the {role}, PSU DC out (simulated)"
+        assert found.unit == "W/Gbps"
+        assert len([cell for cell in found.cells if cell.step is not None]) == 6
+    other_scope = [
+        replace(one, receiver=replace(one.receiver, power=_wall(one.receiver)))
+        if one.case.receiver == "arm" and one.receiver
+        else one
+        for one in trials
+    ]
+    mixed = {one.name for one in heat_maps(pair_cases(view_of(other_scope).groups))}
+    assert "receiver_dynamic_w_per_bps-tcp" not in mixed
+    assert "sender_dynamic_w_per_bps-tcp" in mixed
+
+
+def _wall(one: EndResult) -> tuple[PowerResult, ...]:
+    return tuple(replace(power, scope="wall") for power in one.power if power.scope != "cpu")
+
+
 def test_the_best_cell_of_each_map_is_outlined() -> None:
     maps = heat_maps(pair_cases(view_of(pair_trials(networks=("bare", "vxlan"))).groups))
     best = {(one.name, one.label): [cell.text for cell in one.cells if cell.best] for one in maps}
     for one in maps:
-        values = sorted((float(cell.text) for cell in one.cells), reverse="cpu" not in one.name)
+        values = sorted((float(cell.text) for cell in one.cells), reverse=one.name.startswith("throughput"))
         assert set(map(float, best[one.name, one.label])) == {values[0]}
     figure = heat_figures(maps)[0]
     assert "Outlined: the best of each map." in figure.caption
@@ -191,7 +218,7 @@ def test_maps_of_one_test_share_their_scale_and_figure() -> None:
     assert max(cell.step or 0 for cell in bare.cells) == len(STEPS) - 1
     assert max(cell.step or 0 for cell in vxlan.cells) <= len(STEPS) // 2
     figures = heat_figures(maps)
-    assert len(figures) == 2
+    assert len(figures) == 3
     assert "vxlan: arm → x19 5.05" in figures[0].description
     assert figures[0].wide
 

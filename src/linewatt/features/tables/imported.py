@@ -255,9 +255,17 @@ def _trial(number: int, case: Case, repetition: int, ends: Mapping[Role, _Line],
         reason=NOT_SAID,
         throughput_bps=receiver.rate_bps if receiver else None,
         offered_bps=sender.rate_bps if sender else None,
+        lost_ratio=_lost_ratio(case, receiver, sender),
         sender=sender.end if sender else unknown_end(case.sender, "sender", NOT_SAID),
         receiver=receiver.end if receiver else unknown_end(case.receiver, "receiver", NOT_SAID),
     )
+
+
+def _lost_ratio(case: Case, receiver: _Line | None, sender: _Line | None) -> float | None:
+    """Of UDP the part of what was sent that did not arrive; ``None`` where one end has no row."""
+    if case.is_tcp or receiver is None or sender is None:
+        return None
+    return max(0.0, 1 - receiver.rate_bps / sender.rate_bps)
 
 
 T = TypeVar("T")

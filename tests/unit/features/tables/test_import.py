@@ -20,7 +20,11 @@ from linewatt.delimited import read_table
 from linewatt.errors import InvalidInput
 from linewatt.features.tables.imported import NOT_SAID, import_table
 from linewatt.model import ENDS
+from linewatt.report.trials.charts.heat_map import heat_maps
 from linewatt.report.trials.detail import layout
+from linewatt.report.trials.digest import digest_of
+from linewatt.report.trials.roles import role_table
+from linewatt.report.trials.settings.matrix import matrix_table, pair_cases
 from linewatt.store.read import load_result
 from linewatt.units import format_cut
 
@@ -110,6 +114,42 @@ def test_costs_in_all_tables_are_for_what_each_end_itself_received_or_sent(publi
         for cost, column in zip(costs, ("published_cpu_per_tput", "published_w_per_tput"), strict=True):
             assert format_cut(cost, 3) == f"{Decimal(row[column]):f}", (row, column)
         assert per_w.mean == pytest.approx(float(row["throughput"]) * scale / float(row["power_w"]))
+
+
+def test_every_pair_has_its_published_loss_and_the_costs_of_both_ends(run: Run) -> None:
+    run("import", str(SHIPPED))
+    view = digest_of(load_result(next(Path("results").iterdir())))
+    tests = {cases.test: cases for cases in pair_cases(view.groups)}
+    maps = {one.name: one for one in heat_maps(tests.values())}
+    for row in printed(SHIPPED):
+        test = {"tcp-tput": "tcp"}.get(row["test"], row["test"])
+        table = matrix_table(tests[test])
+        titles = [head.title for head in table.heads]
+        (shown,) = [one for one in table.rows if one.keys[0].text == f"{row['sender']} → {row['receiver']}"]
+        for stem, title, column in (
+            ("cpu_cores_per_bps", "CPU per throughput, {}", "published_cpu_per_tput"),
+            ("dynamic_w_per_bps", "Above idle per throughput, {}", "published_w_per_tput"),
+        ):
+            cost = float(shown.cells[titles.index(title.format(row["role"]))].text)
+            assert cost == pytest.approx(float(row[column]), rel=0.013)  # cut there, rounded here
+            cells = maps[f"{row['role']}_{stem}-{test}"].cells
+            (cell,) = [one for one in cells if (one.sender, one.receiver) == (row["sender"], row["receiver"])]
+            assert float(cell.text) == pytest.approx(cost, rel=0.005)
+        if test != "tcp" and row["role"] == "sender":
+            lost = float(shown.cells[titles.index("Loss")].text)
+            received = float(shown.cells[titles.index("Throughput")].text)
+            assert lost == pytest.approx(100 * (1 - received / float(row["throughput"])), abs=0.05)
+
+
+def test_cpu_used_is_in_the_table_of_roles(run: Run) -> None:
+    run("import", str(SHIPPED))
+    (group, *_) = digest_of(load_result(next(Path("results").iterdir()))).groups
+    table = role_table(group, detail_blocks(load_result(next(Path("results").iterdir())).trials))
+    assert table is not None
+    used = [row.cells[[head.title for head in table.heads].index("CPU used")].text for row in table.rows]
+    of_tcp = {row["published_cpu_used_pct"] for row in printed(SHIPPED) if row["test"] == "tcp-tput"}
+    assert sorted(map(float, used)) == pytest.approx(sorted(map(float, of_tcp)), abs=0.051)
+    assert "used" in run("show", "--full")[1].partition("CPU by role")[2]
 
 
 def test_the_table_of_the_senders_watts_has_what_it_sent(run: Run) -> None:

@@ -12,14 +12,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 
-from linewatt.analysis.cases import Matrix
-from linewatt.analysis.metrics import METRIC_BY_NAME, Unit, significant_digits
+from linewatt.analysis.cases import CaseSummary, Matrix
+from linewatt.analysis.metrics import METRIC_BY_NAME, POWER_BY_NAME, Unit, significant_digits
+from linewatt.analysis.power import SCOPE_WORDS
+from linewatt.analysis.statistics import Estimate
+from linewatt.model import ENDS, Role
 from linewatt.report.charts import data, specs
 from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec
+from linewatt.report.provenance import provenance_words
 from linewatt.report.series import test_title
 from linewatt.report.table import Cell, Head, Row, RowGroup, Table, text_cells
-from linewatt.report.trials.settings.matrix import NO_TRIAL, PairCases
+from linewatt.report.trials.settings.matrix import NO_TRIAL, PairCases, w_per_rate
 from linewatt.units import MISSING
 
 STEPS = (
@@ -88,36 +92,91 @@ def grid(heat_map: HeatMap) -> Table:
 
 
 _Best = Callable[[Iterable[float]], float]
-# metric, its words, how to read it, and which of its values is the best
-_QUANTITIES: tuple[tuple[str, str, str, _Best], ...] = (
-    ("throughput_bps", "throughput", "Mean of the trials; more is better.", max),
-    (
-        "receiver_cpu_cores_per_bps",
-        "CPU per throughput at the receiver",
-        "App and IRQ CPUs, 100 % is one core; less is better.",
+
+
+@dataclass(frozen=True, slots=True)
+class _Quantity:
+    """What a map is of: its words, how it is read from a case, in which unit, and which value is the best."""
+
+    name: str
+    words: str
+    remark: str
+    best: _Best
+    unit: Unit
+    read: Callable[[CaseSummary], Estimate | None]
+    why_missing: Callable[[CaseSummary], str]
+
+
+def _quantities(summaries: Sequence[CaseSummary]) -> Iterator[_Quantity]:
+    """Throughput, then what it costs each end in CPU and in watts above idle."""
+    yield _of_metric("throughput_bps", "throughput", "Mean of the trials; more is better.", max, summaries)
+    for role in ENDS:
+        words = f"CPU per throughput at the {role}"
+        remark = "App and IRQ CPUs, 100 % is one core; less is better."
+        yield _of_metric(f"{role}_cpu_cores_per_bps", words, remark, min, summaries)
+    for role in ENDS:
+        yield from _of_watts(role, summaries)
+
+
+def _of_metric(
+    name: str, words: str, remark: str, best: _Best, summaries: Sequence[CaseSummary]
+) -> _Quantity:
+    def read(summary: CaseSummary) -> Estimate | None:
+        return summary.values.get(name)
+
+    def why_missing(summary: CaseSummary) -> str:
+        return summary.reasons.get(name, "not recorded")
+
+    return _Quantity(name, words, remark, best, METRIC_BY_NAME[name].unit(summaries), read, why_missing)
+
+
+def _of_watts(role: Role, summaries: Sequence[CaseSummary]) -> Iterator[_Quantity]:
+    """Watts above idle per throughput; none where hosts have watts of several scopes."""
+    metric = POWER_BY_NAME["dynamic_w_per_bps"]
+    powers = [power for summary in summaries if (power := summary.power(role)) is not None]
+    scopes = {power.system_scope for power in powers if power.system_scope}
+    if len(scopes) != 1:
+        return
+    (scope,) = scopes
+    sure = provenance_words([power.system_provenance for power in powers])
+    kind = f"{SCOPE_WORDS.get(scope, scope)}{f' ({sure})' if sure else ''}"
+
+    def read(summary: CaseSummary) -> Estimate | None:
+        power = summary.power(role)
+        return None if power is None else power.values.get(metric.name)
+
+    def why_missing(summary: CaseSummary) -> str:
+        power = summary.power(role)
+        return "no watts are known" if power is None else power.reasons.get(metric.name, "not recorded")
+
+    yield _Quantity(
+        f"{role}_{metric.name}",
+        f"power above idle per throughput at the {role}, {kind}",
+        "Less is better.",
         min,
-    ),
-)
+        w_per_rate(summaries),
+        read,
+        why_missing,
+    )
 
 
 def heat_maps(tests: Iterable[PairCases]) -> tuple[HeatMap, ...]:
-    """Throughput and receiver CPU of every matrix; maps of one test share their scale."""
+    """Throughput and the costs of both ends of every matrix; maps of one test share their scale."""
     maps = []
     for cases in tests:
-        for field, words, remark, best in _QUANTITIES:
-            summaries = [cell for _, matrix in cases.drawn for cell in matrix.cells.values()]
-            values = [value.mean for summary in summaries if (value := summary.values.get(field)) is not None]
-            unit = METRIC_BY_NAME[field].unit(summaries)
+        summaries = [cell for _, matrix in cases.drawn for cell in matrix.cells.values()]
+        for quantity in _quantities(summaries):
+            values = [value.mean for summary in summaries if (value := quantity.read(summary)) is not None]
             for label, matrix in cases.drawn if values else ():
                 maps.append(
                     HeatMap(
-                        title=f"{test_title(cases.test)}: {words}",
+                        title=f"{test_title(cases.test)}: {quantity.words}",
                         label=label,
-                        unit=unit.name,
+                        unit=quantity.unit.name,
                         matrix=matrix,
-                        cells=_marked(_cells(matrix, field, unit, max(values)), best),
-                        remark=remark,
-                        name=f"{field}-{cases.test}",
+                        cells=_marked(_cells(matrix, quantity, max(values)), quantity.best),
+                        remark=quantity.remark,
+                        name=f"{quantity.name}-{cases.test}",
                     )
                 )
     return tuple(maps)
@@ -131,16 +190,16 @@ def _marked(cells: Iterable[tuple[HeatCell, float | None]], best: _Best) -> tupl
     return tuple(replace(cell, best=value is not None and cell.text == text) for cell, value in valued)
 
 
-def _cells(matrix: Matrix, field: str, unit: Unit, top: float) -> Iterator[tuple[HeatCell, float | None]]:
+def _cells(matrix: Matrix, quantity: _Quantity, top: float) -> Iterator[tuple[HeatCell, float | None]]:
     """The cell of each ordered pair, and its value, SI."""
     for sender, receiver in permutations(matrix.hosts, 2):
         summary = matrix.cells.get((sender, receiver))
-        value = None if summary is None else summary.values.get(field)
+        value = None if summary is None else quantity.read(summary)
         if value is not None:
             step = min(len(STEPS) - 1, int(len(STEPS) * value.mean / top)) if top > 0 else 0
-            yield HeatCell(sender, receiver, _SHORT(unit.from_si(value.mean)), step), value.mean
+            yield HeatCell(sender, receiver, _SHORT(quantity.unit.from_si(value.mean)), step), value.mean
         else:
-            why = NO_TRIAL if summary is None else summary.reasons.get(field, "not recorded")
+            why = NO_TRIAL if summary is None else quantity.why_missing(summary)
             yield HeatCell(sender, receiver, MISSING, None, why), None
 
 

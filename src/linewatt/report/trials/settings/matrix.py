@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from linewatt.analysis.cases import CaseSummary, Matrix, fullest_matrix, pair_matrices_of
-from linewatt.analysis.metrics import METRIC_BY_NAME, POWER_BY_NAME
+from linewatt.analysis.metrics import METRIC_BY_NAME, POWER_BY_NAME, Unit, power_unit
 from linewatt.model import ENDS, Case
 from linewatt.report.columns import Shown, of_cases, of_power
 from linewatt.report.provenance import provenance_legend
@@ -27,9 +27,16 @@ _FIELDS = (
     "receiver_cpu_cores",
     "sender_cpu_cores",
     "receiver_cpu_cores_per_bps",
+    "sender_cpu_cores_per_bps",
     "efficiency_receiver_bps_per_core",
     "efficiency_sender_bps_per_core",
 )
+_POWER_FIELDS = (
+    ("system_w", "Power", "Power"),
+    ("system_bps_per_w", "Efficiency", "Efficiency"),
+    ("dynamic_w_per_bps", "Above idle per throughput", "Above idle\nper tput"),
+)
+"""metrics of power, and their titles before the end"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,22 +121,33 @@ def _pairs(matrix: Matrix) -> list[tuple[str, str]]:
 
 
 def _columns(summaries: Sequence[CaseSummary]) -> Iterator[Shown]:
-    """What a pair reached, and the watts of both ends where there are any."""
+    """What a pair reached, what it cost, and the watts of both ends where there are any."""
     for shown_column in of_cases([METRIC_BY_NAME[name] for name in _FIELDS], summaries):
         plain = replace(shown_column.head, show_sd=True, key="")
+        for role in ENDS:
+            if plain.title == METRIC_BY_NAME[f"{role}_cpu_cores_per_bps"].title:
+                plain = replace(plain, lines=f"{plain.lines}\n{role}", rank=0)
         yield Shown(
             plain, shown_column.cell if shown_column.head.show_sd else shown_column.without_spread.cell
         )
-    for field, title in (("system_w", "Power"), ("system_bps_per_w", "Efficiency")):
+    for field, title, heading in _POWER_FIELDS:
         column = POWER_BY_NAME[field]
+        unit = w_per_rate(summaries) if field == "dynamic_w_per_bps" else column.units[0]
         for role in ENDS:
             powers = {
                 summary.case: power for summary in summaries if (power := summary.power(role)) is not None
             }
             if any(power.values.get(column.name) is not None for power in powers.values()):
-                shown = of_power(column, column.units[0], role, None, powers).without_spread
-                head = Head(f"{title}, {role}", shown.head.unit, lines=f"{title}\n{role}")
+                shown = of_power(column, unit, role, None, powers).without_spread
+                head = Head(f"{title}, {role}", shown.head.unit, lines=f"{heading}\n{role}")
                 yield Shown(head, shown.cell)
+
+
+def w_per_rate(summaries: Sequence[CaseSummary]) -> Unit:
+    """W per Gbps, or per Mbps for cases whose throughput is in Mbps."""
+    throughput = METRIC_BY_NAME["throughput_bps"]
+    is_gbps = throughput.unit(summaries) is throughput.units[0]
+    return power_unit(POWER_BY_NAME["dynamic_w_per_bps"], (), gbps=is_gbps)
 
 
 def _row(matrix: Matrix, sender: str, receiver: str, columns: Sequence[Shown]) -> Row:
