@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from linewatt.errors import InvalidInput
-from linewatt.features.advice.psu.advice import Advice, Option, Question, advise
+from linewatt.features.advice.psu.advice import BOTH, Advice, Option, Question, advise
 from linewatt.features.advice.psu.supplies import Measured, Operation, Supply, in_words
 from linewatt.features.advice.psu.tables import EfficiencyTable, certified, percent
 from linewatt.records import Supplies
@@ -109,6 +109,7 @@ def _proposal(option: Option, advice: Advice) -> str:
         "standby": f"one of the {count} units on hot standby",
         "share": f"all {count} units sharing the load",
         "fewer": f"{new.supply} only",
+        BOTH: f"{new.supply} in their place, one of them on hot standby",
         "smaller": f"{new.supply} in their place" if new.supply.count > 1 else f"{new.supply} in its place",
     }[option.change]
     proposal = f"{what}: {percent(new.load_ratio)} of the rating, {_efficiency(new, advice.question.table)}"
@@ -130,5 +131,5 @@ def _footnotes(advice: Advice) -> Iterator[str]:
             yield "they are what a certificate asks for, not curves of your units, which may do better"
     else:
         yield "watts need --level or --table"
-    if any(option.change == "standby" for option in advice.options):
+    if any(option.change in ("standby", BOTH) for option in advice.options):
         yield "what a unit on standby draws itself is not in these figures; firmware may wake it early"

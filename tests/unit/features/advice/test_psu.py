@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from linewatt.errors import InvalidInput
-from linewatt.features.advice.psu.advice import LEAST_SAVED_W, Advice, Option, Question, advise
+from linewatt.features.advice.psu.advice import LEAST_SAVED_W, Advice, Option, Question, advise, carries
 from linewatt.features.advice.psu.supplies import (
     MODES,
     Mode,
@@ -179,7 +179,7 @@ def test_without_a_price_there_is_no_money() -> None:
 
 def test_out_of_range_advice_has_loads_and_a_reason_but_no_watts() -> None:
     advice = ask(Supply(2, 800), 249, PLATINUM, price_per_kwh=0.30)
-    assert {one.change for one in advice.options} == {"standby", "smaller"}
+    assert {one.change for one in advice.options} == {"standby", "smaller", "smaller-standby"}
     for one in advice.options:
         assert one.operation.load_ratio > 0.2
         assert (one.saved_w, one.saved_kwh_per_year, one.saved_cost_per_year) == (None, None, None)
@@ -234,6 +234,26 @@ def test_the_highest_load_decides_how_small_units_may_be() -> None:
     large = option(ask(Supply(2, 1600), 400, GOLD, peak_w=900), "smaller").operation.supply
     assert small.rating_w == 450
     assert large.rating_w == 1000  # 900 W is 90 % of what is left when one of two fails
+
+
+def test_smaller_units_with_one_on_standby_are_proposed_where_that_beats_either_change() -> None:
+    advice = ask(Supply(2, 800), 249, TITANIUM)
+    both, *single = advice.options
+    assert both.change == "smaller-standby"
+    assert both.operation.supply == Supply(2, 500, "standby")
+    assert both.operation.load_ratio == pytest.approx(0.498)
+    saved = {one.change: one.saved_w or 0.0 for one in single}
+    assert saved.keys() == {"standby", "smaller"}
+    assert both.saved_w is not None
+    assert both.saved_w > max(saved.values()) + 1
+    assert carries(both.operation.supply, 249)
+    higher = option(ask(Supply(2, 800), 249, TITANIUM, peak_w=600), "standby")
+    assert higher.operation.supply.rating_w == 800
+    changes = {one.change for one in ask(Supply(2, 800), 249, TITANIUM, peak_w=700).options}
+    assert "smaller-standby" not in changes  # no smaller unit alone carries 700 W
+    assert "smaller-standby" not in {
+        one.change for one in ask(Supply(2, 800, "standby"), 249, TITANIUM).options
+    }
 
 
 def test_sharing_is_proposed_to_units_on_standby_when_one_alone_is_loaded_too_high() -> None:

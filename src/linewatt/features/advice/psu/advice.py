@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which power supplies would lose less: hot standby, fewer units, smaller units. Pure.
+"""Which power supplies would lose less: hot standby, fewer units, smaller units, or both. Pure.
 
 Nothing is proposed that could not carry the server's highest load with as much redundancy as now: with
 several units, one may fail, and the others are then loaded to GOOD_TO at most.
@@ -24,7 +24,9 @@ from linewatt.features.advice.psu.supplies import (
 )
 from linewatt.features.advice.psu.tables import EfficiencyTable
 
-Change = Literal["standby", "share", "fewer", "smaller"]
+Change = Literal["standby", "share", "fewer", "smaller", "smaller-standby"]
+
+BOTH: Change = "smaller-standby"
 
 # Ratings that hot-plug units for servers are sold with; makers differ in which of them they offer.
 RATINGS_W = (
@@ -87,7 +89,7 @@ def advise(question: Question) -> Advice:
     operate(supply, question.peak_w, None)
     warning = redundancy_warning(supply, question.peak_w)
     possible_options = (_option(question, now, *candidate) for candidate in _candidates(question))
-    options = [option for option in possible_options if option is not None]
+    options = _worth_both([option for option in possible_options if option is not None])
     return Advice(
         question=question,
         operation=now,
@@ -95,6 +97,24 @@ def advise(question: Question) -> Advice:
         options=tuple(sorted(options, key=lambda option: -(option.saved_w or 0.0))),
         warnings=() if warning is None else (warning,),
     )
+
+
+def _worth_both(options: list[Option]) -> list[Option]:
+    """Without the two changes at once, unless they are better than either of them alone."""
+    combined = next((option for option in options if option.change == BOTH), None)
+    if combined is None:
+        return options
+    parts = [option for option in options if option.change in ("standby", "smaller")]
+    is_worth = all(_is_better(combined, part) for part in parts)
+    return options if is_worth else [option for option in options if option is not combined]
+
+
+def _is_better(combined: Option, part: Option) -> bool:
+    """Whether less goes in, or where that is not known, the load is nearer to where efficiency is good."""
+    inputs_w = combined.operation.input_w, part.operation.input_w
+    if inputs_w[0] is not None and inputs_w[1] is not None:
+        return inputs_w[0] + LEAST_SAVED_W <= inputs_w[1]
+    return _outside(combined.operation.load_ratio, None) < _outside(part.operation.load_ratio, None)
 
 
 def carries(supply: Supply, peak_w: float) -> bool:
@@ -107,12 +127,17 @@ def _candidates(question: Question) -> Iterator[tuple[Change, Operation]]:
     """Changes that carry the load, the best of each kind."""
     supply = question.supply
     other_change: Change = "standby" if supply.mode == "shared" else "share"
+    may_sleep = supply.count > 1 and supply.mode == "shared"
     counts = range(2, supply.count)
     ratings = [rating_w for rating_w in RATINGS_W if rating_w < supply.rating_w]
     kinds: tuple[tuple[Change, list[Supply]], ...] = (
         (other_change, [_other_mode(supply)] if supply.count > 1 else []),
         ("fewer", [replace(supply, count=count) for count in counts]),
         ("smaller", [replace(supply, rating_w=float(rating_w)) for rating_w in ratings]),
+        (
+            BOTH,
+            [replace(supply, rating_w=float(rating_w), mode="standby") for rating_w in ratings if may_sleep],
+        ),
     )
     for change, supplies in kinds:
         able = [supply for supply in supplies if carries(supply, question.peak_w)]
