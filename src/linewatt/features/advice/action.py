@@ -5,18 +5,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from linewatt.cli import print_json, put_lines, say
+from linewatt.cli import print_json, put_lines, say, stored_result
 from linewatt.document import read_bytes
 from linewatt.errors import InvalidInput
 from linewatt.features.advice.command import MOST_UNITS
 from linewatt.features.advice.psu.advice import Advice, Option, Question, advise
+from linewatt.features.advice.psu.stored_load import OUTPUT, HostLoad, host_loads
 from linewatt.features.advice.psu.supplies import MODES, Measured, Operation, Supply, measured
 from linewatt.features.advice.psu.tables import CERTIFIED, EfficiencyTable, certified, read_efficiency_table
 from linewatt.features.advice.psu_report import lines
+from linewatt.records import Supplies
+from linewatt.report.trials import digest_of
 from linewatt.units import ratio_from_percent
 
 Word = TypeVar("Word", bound=str)
@@ -25,8 +28,11 @@ SCHEMA_VERSION = 1
 
 def print_psu_advice(  # noqa: PLR0913  one parameter an option
     *,
-    rating_w: float,
+    rating_w: float | None,
     load_w: float | None,
+    result_id: str | None,
+    host: str | None,
+    results: Path,
     count: int,
     mode: str,
     level: str | None,
@@ -47,16 +53,75 @@ def print_psu_advice(  # noqa: PLR0913  one parameter an option
         raise InvalidInput(f"--count must be from 1 to {MOST_UNITS}, got {count}")
     if (in_w is None) != (out_w is None):
         raise InvalidInput("--in-w and --out-w belong together: give both or neither")
+    stored = None if result_id is None else _stored(results, result_id, host)
+    if stored is None and host is not None:
+        raise InvalidInput("--host: names a host of a stored result; give it with --from ID")
+    units = Supply(count, rating_w, one_of("--mode", mode, MODES)) if rating_w is not None else None
+    if stored is not None:
+        if units is None:
+            supplies = _declared(stored)
+            units = Supply(supplies.count, supplies.rating_w, supplies.mode)
+            level = supplies.level if level is None and table is None else level
+        load_w, in_w, out_w, peak_w = _from_stored(stored.load, load_w, in_w, out_w, peak_w)
+    if units is None:
+        raise InvalidInput("--rating-w is missing: give the rated W of DC output of one unit")
     load = out_w if load_w is None else load_w
     if load is None:
-        raise InvalidInput("--load-w is missing: give the W of DC output, or the measured --in-w and --out-w")
-    supply = Supply(count, rating_w, one_of("--mode", mode, MODES))
-    readings = _readings(supply, in_w, out_w, tolerance_percent)
+        raise InvalidInput(
+            "--load-w is missing: give the W of DC output, the measured --in-w and --out-w, or --from ID"
+        )
+    readings = _readings(units, in_w, out_w, tolerance_percent)
     peak = load if peak_w is None else peak_w
     _print(
-        advise(Question(supply, load, peak, efficiency_table(level, mains, table), readings, price_per_kwh)),
+        advise(Question(units, load, peak, efficiency_table(level, mains, table), readings, price_per_kwh)),
+        None if stored is None else stored.load,
         as_json=as_json,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """A host of a stored result: what it draws, and the supplies that it declares."""
+
+    load: HostLoad
+    supplies: Supplies | None
+    result_id: str
+
+
+def _stored(results: Path, result_id: str, host: str | None) -> _Stored:
+    """The host that is asked for. Raises InvalidInput where it, or its DC output, is not in the result."""
+    with stored_result(results, result_id) as result:
+        loads = host_loads(digest_of(result))
+        if host is not None and host not in loads:
+            which = f"; it has that of {' and '.join(loads)}" if loads else ""
+            raise InvalidInput(f"{result.id}: has no DC output of the supplies of {host}{which}")
+        if not loads:
+            raise InvalidInput(f"{result.id}: has no DC output of power supplies (scope {OUTPUT})")
+        if host is None and len(loads) > 1:
+            raise InvalidInput(f"{result.id}: has DC output of {' and '.join(loads)}: name one with --host")
+        load = loads[host or next(iter(loads))]
+        return _Stored(load, result.manifest.asked.psus.get(load.host), result.id)
+
+
+def _declared(stored: _Stored) -> Supplies:
+    """The supplies that the host declares. Raises InvalidInput where it declares none."""
+    if stored.supplies is None:
+        raise InvalidInput(
+            f"{stored.result_id}: {stored.load.host} declares no power supplies (hosts.{stored.load.host}"
+            ".psus): give --rating-w, and --count unless there are two"
+        )
+    return stored.supplies
+
+
+def _from_stored(
+    load: HostLoad, load_w: float | None, in_w: float | None, out_w: float | None, peak_w: float | None
+) -> tuple[float, float | None, float | None, float]:
+    """Load, input, output and peak: as given, else those of the result."""
+    if load_w is not None or out_w is not None:
+        given_w = load_w or out_w or load.load_w
+        return given_w, in_w, out_w, peak_w or max(load.peak_w, given_w)
+    output_w = None if load.in_w is None else load.load_w
+    return load.load_w, load.in_w, output_w, peak_w or max(load.peak_w, load.load_w)
 
 
 def _readings(
@@ -69,13 +134,15 @@ def _readings(
     return measured(supply, in_w, out_w, off)
 
 
-def _print(advice: Advice, *, as_json: bool) -> None:
+def _print(advice: Advice, load: HostLoad | None, *, as_json: bool) -> None:
     for warning in advice.warnings:
         say(f"warning: {warning}")
     if as_json:
-        print_json(document(advice))
-    else:
-        put_lines(lines(advice))
+        print_json(document(advice) | {"host": None if load is None else asdict(load)})
+        return
+    if load is not None:
+        put_lines([load.words])
+    put_lines(lines(advice))
 
 
 def check_positive(values: Mapping[str, float | None]) -> None:

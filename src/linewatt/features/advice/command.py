@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from linewatt.cli import Command, Group, Json
+from linewatt.cli import Command, Group, Json, Results
 from linewatt.features.advice.fleet_command import fleet_command
 
 MOST_UNITS = 16
@@ -24,13 +24,27 @@ def _commands() -> None: ...
 advise_app.command("fleet", cls=Command)(fleet_command)
 
 
-_Rating = Annotated[float, typer.Option("--rating-w", metavar="W", help="Rated DC output of one unit, W.")]
+_Rating = Annotated[
+    float | None,
+    typer.Option(
+        "--rating-w",
+        metavar="W",
+        help="Rated DC output of one unit, W; default: the units that the host of --from declares.",
+    ),
+]
+_From = Annotated[
+    str | None,
+    typer.Option("--from", metavar="SOURCE", help="Take load, peak and input of a host of a stored result."),
+]
+_Host = Annotated[
+    str | None, typer.Option("--host", metavar="HOST", help="Host of that result; default: the only one.")
+]
 _Load = Annotated[
     float | None,
     typer.Option(
         "--load-w",
         metavar="W",
-        help="DC load of all units together, W; default: --out-w.",
+        help="DC load of all units together, W; default: --out-w, or that of --from.",
     ),
 ]
 _Count = Annotated[
@@ -77,8 +91,10 @@ _Price = Annotated[float | None, typer.Option("--price-per-kwh", metavar="PRICE"
 
 @advise_app.command("psu", cls=Command)
 def psu_command(  # noqa: PLR0913  a question has this many sides
-    rating_w: _Rating,
+    rating_w: _Rating = None,
     load_w: _Load = None,
+    result_id: _From = None,
+    host: _Host = None,
     count: _Count = 2,
     mode: _Mode = "shared",
     level: _Level = None,
@@ -89,11 +105,12 @@ def psu_command(  # noqa: PLR0913  a question has this many sides
     out_w: _Out = None,
     tolerance_percent: _Tolerance = None,
     price_per_kwh: _Price = None,
+    results: Results = Path("results"),
     as_json: Json = False,
 ) -> None:
     """Show the load of power supplies, and what a change would save.
 
-    A change means other units or hot standby.
+    A change means other units, hot standby, or both.
 
     Efficiency comes from the certified minimums of a level, or from your own table. Outside their load range
     there is no figure. docs/power.md explains the figures.
@@ -103,6 +120,9 @@ def psu_command(  # noqa: PLR0913  a question has this many sides
     print_psu_advice(
         rating_w=rating_w,
         load_w=load_w,
+        result_id=result_id,
+        host=host,
+        results=results,
         count=count,
         mode=mode,
         level=level,

@@ -6,12 +6,14 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer.main
 from tests import forked
+from tests.report_factories import powered, result, scaling_trials, stored, watts
 
 from linewatt.features.advice.command import advise_app
 
@@ -45,7 +47,7 @@ def test_two_800_w_units_need_320_w_and_platinum_says_nothing_at_15_6_percent() 
     assert "two 800 W units need 320 W to reach 20 %" in lines
     assert "efficiency: not known: 15.6 % of the rating is below the table, which begins at 20 %" in lines
     proposals = [line for line in lines if line.startswith("- ")]
-    assert len(proposals) == 2
+    assert len(proposals) == 3
     assert all(line.endswith("what it saves is not known") for line in proposals)
     assert "they are what a certificate asks for, not curves of your units, which may do better" in lines
 
@@ -88,7 +90,7 @@ def test_json_has_a_schema_version_si_and_null_with_a_reason() -> None:
     assert list(found) == [
         *("schema_version", "supply", "load_w", "active", "unit_w", "load_ratio", "good_from_w"),
         *("efficiency_ratio", "input_w", "loss_w", "reason", "provenance", "peak_w", "redundant", "table"),
-        *("measured", "price_per_kwh", "options", "warnings"),
+        *("measured", "price_per_kwh", "options", "warnings", "host"),
     ]
     assert found["schema_version"] == 1
     assert found["supply"] == {"count": 2, "rating_w": 800, "mode": "shared"}
@@ -183,5 +185,78 @@ def test_a_bad_row_of_a_table_is_named_with_its_line(tmp_path: Path) -> None:
 def test_every_option_is_in_the_docs() -> None:
     command = typer.main.get_command(advise_app).commands["psu"]  # type: ignore[attr-defined]
     options = {option for parameter in command.params for option in parameter.opts}
-    assert len(options) == 13
+    assert len(options) == 16
     assert {option for option in options if f"`{option}`" not in POWER} == set()
+
+
+PUBLISHED = Path(__file__).resolve().parents[4] / "docs" / "published"
+DECLARED = {"psus": {"h2": {"count": 2, "rating_w": 800.0, "level": "titanium", "mode": "shared"}}}
+
+
+def advised(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return run("--from", "last", "--results", "results", *arguments)
+
+
+def test_the_load_of_an_imported_series_is_that_of_its_fastest_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert forked.run(["import", str(PUBLISHED / "x64_scaling_ports.csv")]).returncode == 0
+    done = advised("--rating-w", "800", "--level", "titanium")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[:2] == [
+        "receiver draws 249.0 W in TCP, sender → receiver, 16 instances; at most 339.2 W in any case",
+        "two 800 W units share 249 W: each carries 124.5 W, 15.6 % of its rating",
+    ]
+    found = json.loads(advised("--rating-w", "800", "--level", "titanium", "--json").stdout)
+    assert (found["load_w"], found["peak_w"]) == (249.0, 339.24)
+    assert found["host"]["host"] == "receiver"
+    assert found["options"][0]["change"] == "smaller-standby"
+    given = json.loads(advised("--rating-w", "800", "--load-w", "300", "--peak-w", "500", "--json").stdout)
+    assert (given["load_w"], given["peak_w"]) == (300, 500)
+
+
+def test_the_supplies_that_a_host_declares_are_taken_with_its_load(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    trials = powered(scaling_trials((1, 16), 2), ends=("receiver", "sender"))
+    stored(tmp_path / "results", result(trials, campaign=DECLARED))
+    several = advised()
+    assert several.returncode == 2
+    assert "has DC output of h2 and h1: name one with --host" in several.stderr
+    found = json.loads(advised("--host", "h2", "--json").stdout)
+    assert (found["supply"]["count"], found["supply"]["rating_w"]) == (2, 800)
+    assert found["table"]["name"] == "80 PLUS Titanium (230 V, redundant)"
+    undeclared = advised("--host", "h1")
+    assert undeclared.returncode == 2
+    assert "h1 declares no power supplies (hosts.h1.psus): give --rating-w" in undeclared.stderr
+
+
+def test_what_went_into_the_supplies_is_taken_as_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    trials = [
+        replace(one, receiver=replace(one.receiver, power=(*one.receiver.power, watts("psu-in:PSU1", 290.0))))
+        for one in powered(scaling_trials((16,), 2))
+        if one.receiver is not None
+    ]
+    stored(tmp_path / "results", result(trials, campaign=DECLARED))
+    measured = json.loads(advised("--json").stdout)["measured"]
+    assert (measured["in_w"], measured["out_w"]) == (290.0, 249.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("--load-w", "100"), "--rating-w is missing"),
+        (("--rating-w", "800", "--load-w", "100", "--host", "h2"), "give it with --from ID"),
+        (("--rating-w", "800", "--from", "nosuch"), "nosuch"),
+    ],
+)
+def test_what_is_missing_beside_a_stored_result_is_one_line(arguments: tuple[str, ...], why: str) -> None:
+    done = run(*arguments)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert why in done.stderr
