@@ -23,6 +23,8 @@ from linewatt.store import ImportedTrial, write_imported
 
 SCHEMA_VERSION = 1
 MOST_S = 86_400.0
+MOST_TEXT_BYTES = 1 << 20
+_ROLE_WORD = re.compile(rb"\b(srv|clt)\((rcv|snd)\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,18 @@ def is_captures(path: Path) -> bool:
     if not path.is_file():
         return path.is_dir()
     beginning = beginning_of(path)
+    if b"\0" not in beginning and _has_blocks(path):
+        return False
     return begins_capture(beginning) or not is_table(beginning, RECOGNISED)
+
+
+def _has_blocks(path: Path) -> bool:
+    """Whether a file has host blocks, as a table or as text, which may stand below other tables."""
+    try:
+        with path.open("rb") as file:
+            return _ROLE_WORD.search(file.read(MOST_TEXT_BYTES)) is not None
+    except OSError:
+        return False
 
 
 def import_captures(path: Path, called: str, given_options: Given, results: Path, *, as_json: bool) -> None:

@@ -60,8 +60,9 @@ def import_command(  # noqa: PLR0913  each is an option
     Bundle: the result keeps its id. linewatt refuses a damaged bundle and names the bad file. It also refuses
     a bundle whose id another result has. If the same result is already stored, nothing changes.
 
-    Table: its columns determine the kind: host blocks (one row per end of a trial), scaling (one row per
-    number of instances), packet power of a router, components of a machine, mean ± SD, or summary of a soak.
+    Table: its columns determine the kind: host blocks (one row per end of a trial; also pasted as text),
+    scaling (one row per number of instances), packet power of a router, components of a machine, mean ± SD,
+    or summary of a soak.
     If no kind matches, the error lists the columns of each. A mean with SD is stored as such, never as runs.
     Values that the table lacks are missing, never 0. docs/tables.md lists the columns.
     """

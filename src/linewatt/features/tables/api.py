@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The only module of this folder that other features import.
 
-:func:`store_table` makes a result of a published table, whose columns are among :data:`RECOGNISED`;
+:func:`store_table` makes a result of a published table, whose columns are among :data:`RECOGNISED`, or of
+host blocks that are text;
 :func:`trials_of_table` reads a series of anybody's as trials.
 """
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from linewatt.cli import read_bytes
 from linewatt.delimited import read_table
+from linewatt.features.tables.block_text import is_block_text, table_of_blocks
 from linewatt.features.tables.kinds import RECOGNISED, Kind, import_any
 from linewatt.store import ImportedTrial, imported_manifest, write_imported
 
@@ -26,12 +27,17 @@ class StoredTable:
 
 
 def store_table(results: Path, table_name: str, name: str) -> StoredTable:
-    """Store a table under ``name``, of whichever kind its columns tell. Raises InvalidInput, StoreError."""
+    """Store a table under ``name``, of whichever kind its columns tell, or host blocks of text.
+
+    Raises InvalidInput, StoreError.
+    """
     source, data = read_bytes(table_name)
-    table, _ = read_table(data, source, known=RECOGNISED)
+    text = data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
+    table = table_of_blocks(text, source) if is_block_text(text) else None
+    if table is None:
+        table, _ = read_table(data, source, known=RECOGNISED)
     now_s = time.time()
     kind, imported = import_any(table, source, now_s)
-    text = data.decode("utf-8-sig").replace("\r\n", "\n")
     of_kind = None if kind.trials else kind.name
     manifest = imported_manifest(
         name, Path(source).name, text, now_s, imported.trials, imported.hosts, imported.factors, of_kind
