@@ -11,6 +11,7 @@ LinewattError               what, where, what to do: one line for the user
 │   ├── HostLacks           something that is needed is not there
 │   └── WaitTimeout         a bounded wait ran out; the message says what was awaited
 ├── ChangeError             a setting could not be read, written or read back
+│   └── SettingRefused      a host does not take a setting
 ├── JournalError            the undo journal is damaged, or cannot be written
 ├── ParseError              a tool's output is not what its parser knows
 │   ├── NoJson              a text is no JSON
@@ -102,6 +103,10 @@ class WaitTimeout(HostError):
 
 class ChangeError(LinewattError):
     """A setting of a host could not be read, written or read back."""
+
+
+class SettingRefused(ChangeError):
+    """A host does not take a setting: it would not take it the next time either."""
 
 
 class JournalError(LinewattError):

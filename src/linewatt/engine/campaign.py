@@ -19,8 +19,9 @@ from linewatt.engine import events, labels
 from linewatt.engine.background_imports import ImportStep, importing
 from linewatt.engine.further import FurtherRunner, lacking_trials
 from linewatt.engine.live.sensing import Restarts, try_until_it_works
+from linewatt.engine.refused_settings import RefusedSettings
 from linewatt.engine.run import Places, Run
-from linewatt.errors import ChangeError, HostError, LinewattError
+from linewatt.errors import ChangeError, HostError, LinewattError, SettingRefused
 from linewatt.hosts import finish_before_cancel
 from linewatt.hosts.journal import Journal
 from linewatt.model import Case
@@ -87,6 +88,7 @@ class CampaignRun(Run[events.Ended]):
         self._maker: TrialMaker | None = None
         self._gone: set[str] = set()
         self._given_up: set[frozenset[str]] = set()
+        self._refused = RefusedSettings(campaign.labels)
 
     async def resume(self, result: Result) -> events.Ended:
         """Run the trials that ``result`` lacks. Raises StoreError if its hosts are not what they were."""
@@ -275,6 +277,7 @@ class CampaignRun(Run[events.Ended]):
 
         Raises HostError.
         """
+        round_ = replace(round_, trials=tuple(await self._not_refused(runner, round_)))
         for retries_remaining in reversed(range(READY_ATTEMPTS)):
             possible = self._possible(round_.trials)
             if not possible:
@@ -295,10 +298,20 @@ class CampaignRun(Run[events.Ended]):
                 if isinstance(error, HostError):
                     self._give_up(possible[0].case, error)
                 else:
+                    if isinstance(error, SettingRefused):
+                        self._refused.add(self._plan, round_, possible[0], error)
                     await runner.fail(possible, str(error))
                 break
             return possible
         return []
+
+    async def _not_refused(self, runner: RoundRunner, round_: Round) -> list[PlannedTrial]:
+        """Trials whose hosts can be worked with; those fail whose setting a host refused before."""
+        possible = self._possible(round_.trials)
+        reasons = {trial.number: self._refused.reason(self._plan, round_, trial) for trial in possible}
+        for reason in dict.fromkeys(filter(None, reasons.values())):
+            await runner.fail([trial for trial in possible if reasons[trial.number] == reason], reason)
+        return [trial for trial in possible if reasons[trial.number] is None]
 
     def _give_up(self, case: Case, error: HostError) -> None:
         """Leave trials between hosts that cannot be worked with for later, while there are others.

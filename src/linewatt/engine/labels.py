@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -28,6 +28,11 @@ def check(campaign: Campaign, ask: Ask | None) -> None:
             )
 
 
+def label_levels(factors: Iterable[tuple[str, str]], label_names: Collection[str]) -> dict[str, str]:
+    """The labels among a case's factors, with their levels."""
+    return {name: level for name, level in factors if name in label_names}
+
+
 class LabelError(LinewattError):
     """A label could not be set, or was not: nothing after it means what it says."""
 
@@ -43,7 +48,7 @@ class Labels:
 
     def missing(self, factors: tuple[tuple[str, str], ...]) -> dict[str, str]:
         """The labels among a case's factors that are not set yet, with their levels."""
-        levels = {name: level for name, level in factors if name in self._campaign.labels}
+        levels = label_levels(factors, self._campaign.labels)
         return {name: level for name, level in levels.items() if self._now.get(name) != level}
 
     async def set(self, levels: Mapping[str, str]) -> None:

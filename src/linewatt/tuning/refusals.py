@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from linewatt.errors import ChangeError, HostError
+from linewatt.errors import ChangeError, HostError, SettingRefused
 from linewatt.foreign import shortened
 from linewatt.hosts import Completed, Host
 from linewatt.hosts.journal import Entry
@@ -68,7 +68,8 @@ def unwritten(
     """Why a setting could not be set, or put ``back``; ``now``: what it reads after that."""
     what = f"cannot {'put back' if back else 'set'} {entry.knob} {brief_target(entry.target)}"
     if not _of_interface(knob):
-        return ChangeError(f"{what}: {why(done)}", where=entry.host)
+        kind = ChangeError if back else SettingRefused
+        return kind(f"{what}: {why(done)}", where=entry.host)
     requested, shown = settings_apart(entry.before if back else entry.wanted, now or "")
     reads = f"; it reads {shown!r}" if now else ""
     if back:
@@ -77,13 +78,14 @@ def unwritten(
     who = _who(knob, entry.target, drivers)
     if message := _unsupported(done):
         advice = _without(entry.host, knob, entry.target)
-        return ChangeError(f"{what}: {who} cannot change it ({message}){reads}; {advice}", where=entry.host)
+        problem = f"{what}: {who} cannot change it ({message}){reads}; {advice}"
+        return SettingRefused(problem, where=entry.host)
     advice = f"ask for another value, or leave {_short(knob, entry.target)} out for {entry.host}"
     problem = f"{what} to {requested!r}: {who} refuses it ({why(done)}){reads}; {advice}"
-    return ChangeError(problem, where=entry.host)
+    return SettingRefused(problem, where=entry.host)
 
 
-def otherwise(entry: Entry, knob: Knob, text: str, drivers: Drivers) -> ChangeError:
+def otherwise(entry: Entry, knob: Knob, text: str, drivers: Drivers) -> SettingRefused:
     """A setting that was written without complaint and does not read back as asked."""
     requested, shown = settings_apart(entry.wanted, text)
     who = _who(knob, entry.target, drivers)
@@ -91,10 +93,10 @@ def otherwise(entry: Entry, knob: Knob, text: str, drivers: Drivers) -> ChangeEr
     if text == entry.before:
         still = f"{what} without complaint but still reads {shown!r}"
         advice = _without(entry.host, knob, entry.target)
-        return ChangeError(f"{still}: {who} ignores it; {advice}", where=entry.host)
+        return SettingRefused(f"{still}: {who} ignores it; {advice}", where=entry.host)
     advice = "ask for one that it takes, such as this"
     problem = f"{what} but reads {shown!r}: {who} made another value of it; {advice}"
-    return ChangeError(problem, where=entry.host)
+    return SettingRefused(problem, where=entry.host)
 
 
 def _without(host: str, knob: Knob, target: str) -> str:

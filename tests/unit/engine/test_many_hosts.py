@@ -30,7 +30,7 @@ from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.idle import BusyCores, moving
 from linewatt.engine.run import Places
 from linewatt.engine.undo.settings import Settings
-from linewatt.errors import ChangeError, HostError
+from linewatt.errors import ChangeError, HostError, SettingRefused
 from linewatt.hosts.base import HostSpec, Line
 from linewatt.hosts.journal.journal import Entry, Journal, journal_path
 from linewatt.model import Channel
@@ -200,6 +200,46 @@ def test_a_pair_that_cannot_be_made_ready_is_found_by_halves(
     assert set(ready) == set(first.trials) - {bad}
     assert len(first.trials) > 50
     assert len(asked) < 16, "a question for each halving, and one for what is left beside it"
+
+
+def test_a_setting_that_a_host_refused_is_not_tried_again_and_other_settings_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "factors.yaml"
+    file.write_text(
+        "name: factors\nhosts: {h1: {address: 192.0.2.1, data: e0}, h2: {address: 192.0.2.2, data: e0}}\n"
+        "pairs: [h1 -> h2]\ntests: [tcp]\ntrials: 3\nfactors: {mtu: [1500, 9000]}\ninstances: [1, 2]\n"
+    )
+    campaign = load_campaign(file)
+    planned = plan_campaign(campaign, 0)
+    tried: list[str] = []
+    failed: dict[int, str] = {}
+
+    class Stage:
+        async def ready(self, round_: Round, to_come: object) -> None:
+            level = dict(round_.trials[0].case.factors)["mtu"]
+            tried.append(level)
+            if level == "9000":
+                raise SettingRefused("its driver refuses it", where="h2")
+
+    class Runner:
+        async def fail(self, trials: Sequence[PlannedTrial], reason: str) -> None:
+            failed.update((trial.number, reason) for trial in trials)
+
+    async def nothing() -> bool:
+        return False
+
+    run = CampaignRun(campaign, planned, Places(tmp_path, tmp_path), lambda _: None)
+    monkeypatch.setattr(run, "_mended", nothing)
+    begun = [
+        trial
+        for round_ in planned.rounds
+        for trial in asyncio.run(run._made_ready(Runner(), Stage(), round_, lambda: ()))  # type: ignore[arg-type]
+    ]
+    assert {dict(trial.case.factors)["mtu"] for trial in begun} == {"1500"}
+    assert (tried.count("1500"), tried.count("9000")) == (6, 1)
+    assert set(failed.values()) == {"h2: its driver refuses it"}
+    assert len(failed) == 6, "each is stored, once"
 
 
 def test_what_is_slow_to_import_is_imported_while_hosts_are_connected_to(
