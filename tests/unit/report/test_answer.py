@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
-from tests.effect_factories import SWEEP, experiment_trials
+from tests.effect_factories import SWEEP, experiment_result, experiment_trials
 from tests.report_factories import (
     DISAGREE,
     demo_trials,
@@ -35,7 +35,9 @@ from linewatt.report.printing.screen import Block, Line, Screen, fitted
 from linewatt.report.trials.answer.answer import MOST_SERIES, Answer, answer
 from linewatt.report.trials.answer.first_screen import first_screen_of_trials
 from linewatt.report.trials.answer.limits import limit_words
+from linewatt.report.trials.caveats import caveats
 from linewatt.report.trials.digest import digest_of
+from linewatt.report.trials.settings.failed_settings import failed_settings
 
 TCP = Case("tcp", "h1", "h2")
 
@@ -414,7 +416,39 @@ def test_what_failed_is_named_in_matrices_levels_and_experiments() -> None:
         one if dict(one.case.factors)["gro"] == "on" else failed(one.number, one.case, "port taken")
         for one in experiment_trials()
     ]
-    assert "port taken" in words(block(sweep(settings), "Best setting"))
+    assert sweep(settings).caveats == ("gro=off: no trial succeeded, 3 failed: port taken",)
+
+
+def test_a_setting_without_any_trial_that_succeeded_is_said_before_all_else_and_once() -> None:
+    refused = "h2: cannot set mtu e0 to '9000': its driver refuses it"
+    settings = [
+        failed(one.number, one.case, refused if one.repetition == 1 else "no route")
+        if dict(one.case.factors)["mtu"] == "9000"
+        else one
+        for one in experiment_trials("full")
+    ]
+    text = f"mtu=9000: no trial succeeded, 12 failed, the first: {refused}"
+    screen = sweep(settings)
+    assert screen.caveats[0] == text
+    lines = [line for line, _ in fitted(screen, 200)]
+    assert lines[1] == f"! {text}", "right below the name of the result"
+    assert sum("refuses it" in line for line in lines) == 1
+    assert caveats(digest_of(experiment_result(settings, "full")))[0] == f"{text}."
+
+
+def test_a_setting_is_named_whole_where_each_of_its_levels_ran_elsewhere() -> None:
+    factors = {"mtu": ("1500", "9000"), "gro": ("on", "off")}
+    gone = (("gro", "off"), ("mtu", "9000"))
+    settings = [
+        failed(one.number, one.case, "no route") if one.case.factors == gone else one
+        for one in experiment_trials("full", factors=factors)
+    ]
+    assert sweep(settings).caveats == ("gro=off mtu=9000: no trial succeeded, 3 failed: no route",)
+
+
+def test_where_all_trials_failed_no_setting_is_told_from_the_others() -> None:
+    settings = [failed(one.number, one.case, "no route") for one in experiment_trials()]
+    assert failed_settings(settings) == ()
 
 
 def test_a_heading_says_whether_the_best_setting_is_proven() -> None:

@@ -11,6 +11,7 @@ from linewatt.report.provenance import provenance_words as sources
 from linewatt.report.series import OF_RING, plural
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.repeats import repeats_phrases
+from linewatt.report.trials.settings.failed_settings import failed_settings_lines
 
 
 def progress(view: Digest) -> str:
@@ -33,12 +34,13 @@ def caveats(view: Digest) -> tuple[str, ...]:
 
 
 def short_caveats(view: Digest) -> tuple[str, ...]:
-    """The same caveats in few words, for the first screen."""
+    """The same caveats in few words, for the first screen; that has failed settings in lines of their own."""
     return tuple(phrase for _, phrase in _caveats(view) if phrase)
 
 
 def _caveats(view: Digest) -> Iterator[tuple[str, str]]:
     """Each caveat as a sentence and in few words; either is empty where it is told in other ways."""
+    yield from ((f"{line}.", "") for line in failed_settings_lines(view.result.trials))
     result, source = view.result, view.result.imported_from
     if source is not None:
         yield (

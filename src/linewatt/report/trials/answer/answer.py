@@ -23,6 +23,7 @@ from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, 
 from linewatt.report.trials.answer.limits import limit_forms, limit_words
 from linewatt.report.trials.answer.trust import MOST_NAMED, Best, Spot, spots_of, trust_block
 from linewatt.report.trials.digest import Digest
+from linewatt.report.trials.settings.failed_settings import failed_settings
 from linewatt.report.trials.settings.scalability import trials_cell
 from linewatt.units import MISSING, first_of, format_rate, unbroken
 
@@ -76,9 +77,13 @@ def _left_out(view: Digest, best: Sequence[Best], shown: Sequence[Best]) -> Iter
     yield from without_number(view)
 
 
-def without_number(view: Digest) -> Iterator[Note]:
+def without_number(view: Digest, *, of_settings: bool = True) -> Iterator[Note]:
+    """Why each series without any number has none; ``of_settings``: also where its setting failed."""
+    settings = () if of_settings else failed_settings(view.result.trials)
     for group in view.groups:
         for series in group.series:
+            if any(setting.includes(series.summaries[0].case) for setting in settings):
+                continue
             if not any(summary.throughput_bps for summary in series.summaries):
                 failures = [failure for summary in series.summaries for failure in summary.failures]
                 yield Note("doubt", f"no number: {'; '.join(failures) or 'no trial is done'}", series.title)
@@ -213,8 +218,10 @@ def means_are(view: Digest, of: str = "") -> str:
 
 
 def failed_entries(view: Digest) -> list[Entry]:
-    """An entry a series without any number, with its reason."""
-    return [(Line("", prose=note.sentence, style="yellow"),) for note in without_number(view)]
+    """An entry a series without any number, with its reason; a failed setting stands above all blocks."""
+    return [
+        (Line("", prose=note.sentence, style="yellow"),) for note in without_number(view, of_settings=False)
+    ]
 
 
 def _trials(summary: CaseSummary) -> str:

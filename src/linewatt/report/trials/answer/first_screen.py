@@ -20,6 +20,7 @@ from linewatt.report.trials.searches.curve import levels_subject
 from linewatt.report.trials.searches.searches import certain
 from linewatt.report.trials.searches.subject import knee_subject, search_subject
 from linewatt.report.trials.settings.effects import experiment
+from linewatt.report.trials.settings.failed_settings import failed_settings_lines
 from linewatt.report.trials.subject import (
     best_setting,
     experiment_subject,
@@ -64,7 +65,7 @@ def first_screen_of_trials(view: Digest) -> Screen | None:
     return Screen(
         str(view.result.manifest.name or MISSING),
         (hosts, progress(view), format_time_utc(view.result.manifest.created_s)),
-        (caveats,) if caveats else (),
+        (*failed_settings_lines(view.result.trials), *([caveats] if caveats else [])),
         next((subject.sentence for subject in subjects), case_answer.sentence if case_answer else ""),
         doubts.remark,
         tuple(blocks),
