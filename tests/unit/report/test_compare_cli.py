@@ -6,12 +6,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.compare_factories import TCP, UDP, compared, compared_levels, made, numbered, runs, with_facts
-from tests.report_factories import HOSTILE, powered, stored
+from tests.report_factories import HOSTILE, failed, powered, stored
 from tests.unit.conftest import Run
 
 from linewatt.analysis.comparison import known_properties
@@ -29,6 +30,8 @@ from linewatt.report.comparison.tables import tables
 from linewatt.report.printing.screen import fitted
 from linewatt.store import cache
 from linewatt.store.read import Result
+
+A = "20260101-000000-a"
 
 
 def keep(*results: Result) -> None:
@@ -222,6 +225,7 @@ def test_names_cannot_colour_or_break_the_table(run: Run) -> None:
         (["20260101", "20260102", "20260101"], "compare takes two results, or one with --by; got 3"),
         (["20260101", "20260101"], "are the same result"),
         (["20260101", "20260102", "--by", "colour"], "--by colour: must be one of direction, family"),
+        (["20260101", "--by", "colour"], f"zerocopy, host, kernel, sender, receiver in {A}"),
         (["20260101", "20260102", "--factor", "3 percent"], "--factor 3 percent: write a part such as 3%"),
         (["20260101", "20260102", "--factor", "200%"], "--factor 200%: write a part"),
         (["20260101", "20260102", "--fail-on", "worse"], "must be one of slower, less-efficient"),
@@ -230,7 +234,7 @@ def test_names_cannot_colour_or_break_the_table(run: Run) -> None:
         (["20260101", "20260102", "--allow", "all"], "must be one of window, offloads"),
         (["20260101", "20260102", "--base", "bare"], "of two, the first is the base"),
         (["20260101", "--by", "network"], "has nothing to compare, only bare"),
-        (["20260101", "--by", "test", "--base", "udp"], "--base udp: test is one of tcp, udp-1500"),
+        (["20260101", "--by", "test", "--base", "udp"], f"--base udp: test is one of tcp, udp-1500 in {A}"),
         (["20260101", "20260102", "--json", "--csv"], "choose one"),
     ],
 )
@@ -240,6 +244,45 @@ def test_wrong_use_is_one_line_and_2(run: Run, arguments: list[str], said: str) 
     assert (code, out) == (2, "")
     assert said in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("levels", "options", "said"),
+    [
+        (("bbr",), [], "no trial at bbr succeeded"),
+        (("bbr",), ["--base", "bbr"], "no trial at bbr succeeded"),
+        (("cubic",), [], "no trial at cubic succeeded"),
+        (("cubic", "bbr"), [], "no trial at cubic, bbr succeeded"),
+    ],
+)
+def test_a_level_without_any_trial_that_succeeded_is_not_compared(
+    run: Run, levels: tuple[str, ...], options: list[str], said: str
+) -> None:
+    keep(experiment(levels, ("cubic", "bbr")))
+    code, out, err = run("compare", "last", "--by", "congestion_control", *options)
+    assert (code, out) == (2, "")
+    assert f"--by congestion_control: {said} in {A}; 'linewatt show {A} --full' says why" in err
+
+
+def test_of_three_levels_two_that_ran_are_compared_and_a_base_that_did_not_is_refused(run: Run) -> None:
+    keep(experiment(("cubic",), ("cubic", "bbr", "reno")))
+    code, _, err = run("compare", "last", "--by", "congestion_control")
+    assert code == 2
+    assert f"no trial at cubic, the base, succeeded in {A}; choose another --base (bbr, reno)" in err
+    code, out, _ = run("compare", "last", "--by", "congestion_control", "--base", "reno", "--full")
+    assert code == 0
+    assert "10 of 10 trials failed in cubic" in out
+
+
+def experiment(failed_levels: Collection[str], levels: Sequence[str]) -> Result:
+    """A result with ten trials a level, of some of which each has failed."""
+    trials = [
+        failed(1, case, "refused") if level in failed_levels else one
+        for level in levels
+        for case in [replace(TCP, factors=(("congestion_control", level),))]
+        for one in runs(case)
+    ]
+    return made("a", numbered(trials), campaign={"factors": {"congestion_control": list(levels)}})
 
 
 def test_a_shell_completes_what_the_options_take() -> None:

@@ -26,6 +26,10 @@ from linewatt.errors import InvalidInput
 from linewatt.report.comparison.sides import Kept, side_of
 from linewatt.report.kinds import KindComparison, result_kind, run_kinds
 from linewatt.store import load_manifest
+from linewatt.units import first_of
+
+MOST_LEVELS = 4
+"""that a message names"""
 
 Loaded = Sequence[Sequence[tuple[Path, Kept]]]
 """the results of one side or two"""
@@ -114,7 +118,8 @@ def match_stored(
     ]
     properties = known_properties(case for side in sides for case in side.cases)
     if by is not None and by not in properties:
-        raise InvalidInput(f"--by {by}: must be one of {', '.join(properties)}")
+        compared = " and ".join(dict.fromkeys(side.id for side in sides))
+        raise InvalidInput(f"--by {by}: must be one of {', '.join(properties)} in {compared}")
     if isinstance(base, tuple):
         return sides[0], sides[0], match_hosts(sides[0], base)
     if len(sides) == 2 or by is None:
@@ -125,5 +130,21 @@ def match_stored(
         raise InvalidInput(f"--by {by}: {sides[0].id} has nothing to compare, only {level_names}")
     chosen = levels[0] if base is None else level_meant(base, by, levels)
     if chosen is None:
-        raise InvalidInput(f"--base {base}: {by} is one of {', '.join(levels)}")
+        raise InvalidInput(f"--base {base}: {by} is one of {', '.join(levels)} in {sides[0].id}")
+    _refuse_without_trials(sides[0], by, chosen, levels)
     return sides[0], sides[0], match_levels(sides[0], by, chosen)
+
+
+def _refuse_without_trials(side: Side, by: str, base: str, levels: Sequence[str]) -> None:
+    """Raises InvalidInput where no trial of the base succeeded, or none of any other level."""
+    with_runs = replace(side, cases={case: runs for case, runs in side.cases.items() if runs.done})
+    measured = levels_of(with_runs, by)
+    failed = [level for level in levels if level not in measured]
+    if base in measured and len(measured) > 1:
+        return
+    failed_levels = first_of(failed, MOST_LEVELS, between=", ")
+    reasons = f"'linewatt show {side.id} --full' says why"
+    if len(measured) > 1:
+        choice = f"choose another --base ({first_of(measured, MOST_LEVELS, between=', ')}); {reasons}"
+        raise InvalidInput(f"--by {by}: no trial at {base}, the base, succeeded in {side.id}; {choice}")
+    raise InvalidInput(f"--by {by}: no trial at {failed_levels} succeeded in {side.id}; {reasons}")
