@@ -208,6 +208,24 @@ def test_data_that_takes_another_interface_is_found(bench: CheckBench) -> None:
     assert "goes over mgmt0, not over data0" in wrong[0]["found"]
 
 
+def test_data_over_the_interface_of_ssh_is_a_warning_of_check_and_run(bench: CheckBench) -> None:
+    tree = YAML(typ="safe").load(bench.inventory())
+    reached = [host.address for host in bench.lab.hosts[:2]]
+    for (_, host), address in zip(_hosts(tree), reached, strict=True):
+        host.pop("linewatt_data_ipv6", None)
+        host |= {"linewatt_data": "mgmt0", "linewatt_data_ipv4": address}
+    path = bench.tmp / "shared.yaml"
+    path.write_text(json.dumps(tree))
+    file = bench.campaign(hosts=str(path), trials=1, rate="50M")
+    shared = [check for check in bench.checks(file, status=0) if "linewatt's SSH" in check["found"]]
+    assert [(check["host"], check["name"], check["status"]) for check in shared] == [
+        ("h1", "link", "warn"),
+        ("h2", "link", "warn"),
+    ]
+    done = bench.run("run", file)
+    assert f"warning: h2: mgmt0 carries the load and also linewatt's SSH ({reached[1]})" in done.stderr
+
+
 def _data_address(bench: Bench, number: int) -> str:
     address = json.loads(bench.on_host(number, "ip", "-j", "-4", "address", "show", "data0"))
     return str(address[0]["addr_info"][0]["local"])

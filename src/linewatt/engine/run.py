@@ -23,6 +23,7 @@ from linewatt.campaign.reading import read_topologies, site_of_host
 from linewatt.engine import events
 from linewatt.engine.background_imports import ImportStep, importing
 from linewatt.engine.live.current_readings import CpuNow, cpu_now
+from linewatt.engine.live.interfaces import shared_lines
 from linewatt.engine.live.secrets import read_passwords
 from linewatt.engine.live.session import Session, identity
 from linewatt.engine.live.shared_cpus import find_shared_cpus, with_shared_cpus
@@ -32,6 +33,7 @@ from linewatt.engine.undo.restore import FirstPart, Undoer, undo_and_tell
 from linewatt.errors import HostError, InvalidInput, LinewattError, StoreError
 from linewatt.hosts import finish_before_cancel, now_s
 from linewatt.hosts.facts import Facts
+from linewatt.hosts.facts import read as fact_queries
 from linewatt.hosts.journal import Journal, journal_path
 from linewatt.records import SCHEMA_VERSION, NotReady
 from linewatt.tuning import Change
@@ -145,7 +147,11 @@ class Run(ABC, Generic[E_co]):
             await self._open(result.id if result else None)
             session.begin_sensors()
             await session.learn()
+            await session.refuse_loopback()
             self._note_shared_cpus()
+            for name, spec in self._campaign.hosts.items():
+                for line in shared_lines(spec, session.facts[name]):
+                    self._say(events.Warned(f"{name}: {line.text}: {line.advice}"))
             changes = await self._to_change()
             if result is not None:
                 refuse_other_hosts(self._campaign, session.facts, result)
@@ -295,7 +301,8 @@ class Run(ABC, Generic[E_co]):
             "campaign": campaign_as_dict(campaign),
             **self._planned(),
             "hosts": {
-                name: {**spec.as_document(), "facts": facts[name]} for name, spec in campaign.hosts.items()
+                name: {**spec.as_document(), "facts": fact_queries.without_ssh(facts[name])}
+                for name, spec in campaign.hosts.items()
             },
         }
         if failed_checks := self._not_ready(changes):

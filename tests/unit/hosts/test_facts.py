@@ -211,6 +211,36 @@ def test_this_host_answers_all_at_once_in_bounded_time_and_size() -> None:
     assert len(done.stdout) < 200_000
 
 
+SSH_FACT = [fact for fact in ASKED if fact.section == facts.SSH]
+
+
+@needs_bash
+@pytest.mark.parametrize(
+    ("connection", "address"),
+    [
+        ("203.0.113.9 50000 192.0.2.7 22", "192.0.2.7"),
+        ("fe80::1%eth9 50000 fe80::7%eth0 22", "fe80::7"),
+        ("2001:db8::1 5 2001:0db8::7 22", "2001:db8::7"),
+        ("", None),
+        ("a b c d", None),
+    ],
+)
+@pytest.mark.parametrize("hidden", [False, True], ids=["by itself", "below sudo"])
+def test_the_address_that_ssh_came_to_is_found_also_where_sudo_hides_it(
+    connection: str, address: str | None, hidden: bool
+) -> None:
+    argv = facts.command("lo", SSH_FACT)
+    if hidden:  # as sudo: the parent has it, and its command has not
+        argv = ["bash", "-c", 'env -u SSH_CONNECTION "$@"; exit', "sudo", *argv]
+    environment = {**os.environ, "SSH_CONNECTION": connection}
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, env=environment, timeout=20)
+    known = facts.parse_all(done.stdout, [*facts.FACTS, *SSH_FACT])
+    assert (known[facts.SSH]["address"], done.stderr) == (address, "")
+    kept = facts.without_ssh(known)
+    assert facts.SSH not in kept
+    assert not any(facts.SSH in name.split(".") for name in kept[facts.NOT_KNOWN])
+
+
 @needs_bash
 def test_a_host_without_any_of_the_tools_still_has_its_files(tmp_path: Path) -> None:
     bash = shutil.which("bash")

@@ -12,6 +12,7 @@ from linewatt.campaign import Campaign
 from linewatt.campaign.reading import Ways
 from linewatt.engine.background_imports import Beside
 from linewatt.engine.live.feed import LiveFeed
+from linewatt.engine.live.interfaces import advise_interface, why_no_loopback
 from linewatt.engine.live.line_rate import (
     LineLimit,
     PortLine,
@@ -60,6 +61,10 @@ class End:
     framing: Framing
 
 
+class _NoInterface(InvalidInput):
+    """A host has no interface of this name; whoever can ask it says which it has."""
+
+
 class Connector:
     """Connects to hosts, as many at once as the controller can answer meanwhile."""
 
@@ -80,7 +85,8 @@ class Session:
         self.specs = dict(campaign.hosts)
         self.ways = Ways(campaign)
         self._settings = campaign.settings
-        self._paired = {name for pair in campaign.ways for name in pair}
+        self._ways_of_data = campaign.ways
+        self._paired = {name for pair in self._ways_of_data for name in pair}
         self._runs_mpstat = "mpstat" in campaign.sensors
         self.load = LOADS[campaign.load]
         self.hosts: dict[str, Host] = {}
@@ -136,7 +142,17 @@ class Session:
     async def _learn(self, name: str) -> None:
         async with self._connector.few:
             self.facts[name] = await read_facts(self.hosts[name], self.load)
-        self._check(name)
+        try:
+            self._check(name)
+        except _NoInterface as error:
+            raise InvalidInput(f"{error}; {await advise_interface(self.hosts[name])}") from None
+
+    async def refuse_loopback(self) -> None:
+        """Raises InvalidInput where data is to leave a machine by its loopback interface."""
+        for name, peer in (ends for way in self._ways_of_data for ends in (way, way[::-1])):
+            why = why_no_loopback(self.specs[name], self.facts[name], peer, self.facts[peer])
+            if why is not None:
+                raise InvalidInput(f"{name}: {why}; {await advise_interface(self.hosts[name])}")
 
     def _check(self, name: str) -> None:
         """What must be there before anything is started. Raises HostError, InvalidInput."""
@@ -169,7 +185,7 @@ class Session:
         """Raises InvalidInput, HostError."""
         nic = self.nic(name, interface)
         if nic.get("mtu") is None:
-            raise InvalidInput(f"{name}: no interface {interface}; name one that `ip link` shows there")
+            raise _NoInterface(f"no interface {interface}", where=name)
         first = self.facts[name]["nic"]
         if nic is first:
             return

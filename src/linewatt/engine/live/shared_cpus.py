@@ -40,13 +40,18 @@ def find_shared_cpus(
     In the order of ``specs``: facts come in as hosts answer.
     """
     for first, second in combinations((name for name in specs if name in facts_by_host), 2):
-        boot_id = _boot_id(facts_by_host[first])
-        if boot_id is None or boot_id != _boot_id(facts_by_host[second]):
+        if not are_one_machine(facts_by_host[first], facts_by_host[second]):
             continue
         if second in specs[first].shares_cpus_with or first in specs[second].shares_cpus_with:
             continue
         if cpus := _usable_cpus(facts_by_host[first]) & _usable_cpus(facts_by_host[second]):
             yield SharedCpus((first, second), cpus)
+
+
+def are_one_machine(first: Facts, second: Facts) -> bool:
+    """Whether two hosts are known to be the same machine."""
+    boot_id = _boot_id(first)
+    return boot_id is not None and boot_id == _boot_id(second)
 
 
 def with_shared_cpus(specs: Mapping[str, HostSpec], shared: Iterable[SharedCpus]) -> dict[str, HostSpec]:

@@ -18,6 +18,7 @@ from linewatt.campaign import Campaign
 from linewatt.campaign.planning import PlannedTrial, Site, plan_campaign
 from linewatt.campaign.reading import read_topologies, site_of_host
 from linewatt.core.feature import host_checks
+from linewatt.engine.live.interfaces import advise_interface, why_no_loopback
 from linewatt.engine.live.secrets import read_passwords
 from linewatt.engine.live.session import Connector, learn_further_nics
 from linewatt.engine.plan_kinds import plan_kind
@@ -75,6 +76,7 @@ class _Found:
     facts: Facts = field(default_factory=dict)
     root: Root = field(default_factory=lambda: Root(None))
     problem: str | None = None
+    interface_advice: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,7 @@ class Checkup:
         try:
             undo_leftovers = [*leftovers(self._state, self.campaign.hosts.values())]
             await self._each(self._ask_facts)
+            await self._each(self._ask_interfaces)
             checks: list[Check] = []
             planned = self._planned(checks)
             wants_by_host = wants(self.campaign, planned.cases, planned.trials, planned.changes)
@@ -194,6 +197,15 @@ class Checkup:
         if not spec.sudo:
             uid = host_state.facts["system"].get("uid")
             host_state.root = Root(None if uid is None else uid == 0)
+
+    async def _ask_interfaces(self, host: Host) -> None:
+        """Which interfaces there are, where its data goes over none of them, or not off its machine."""
+        spec, host_state = host.spec, self._found[host.spec.name]
+        nics = [facts.facts_at_interface(host_state.facts, name)["nic"] for name in spec.interfaces]
+        peers = ((name, peer.facts) for name, peer in self._found.items() if name != spec.name)
+        no_loopback = any(why_no_loopback(spec, host_state.facts, *peer) for peer in peers)
+        if no_loopback or any(nic.get("mtu") is None for nic in nics):
+            host_state.interface_advice = await advise_interface(host)
 
     async def _ask_live(self, host: Host) -> Live:
         done = await host.run(live_command(host.spec.data), timeout_s=LIVE_LIMIT_S)
@@ -263,7 +275,13 @@ class Checkup:
         except HostError:
             clock = None
         return HostAnswer(
-            host_wants, host_state.facts, live, host_state.root, clock, slow=self._paces[name].said()
+            host_wants,
+            host_state.facts,
+            live,
+            host_state.root,
+            clock,
+            interface_advice=host_state.interface_advice,
+            slow=self._paces[name].said(),
         )
 
     def _of_host(self, answer: HostAnswer, answers: dict[str, HostAnswer]) -> Sequence[Check]:

@@ -122,6 +122,8 @@ class HostAnswer:
     root: Root = Root(None)
     clock: Offset | None = None
     problem: str | None = None
+    interface_advice: str = ""
+    """which interfaces to name instead, where the host was asked"""
     slow: str = ""
     """what was learned of its connection, where that is not as of any host"""
 

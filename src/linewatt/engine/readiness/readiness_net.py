@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from linewatt.campaign.entries import BARE_NETWORK
+from linewatt.engine.live.interfaces import NAME_ANOTHER, shared_lines, why_no_loopback
 from linewatt.engine.live.line_rate import lanes_bps as lanes_bps
 from linewatt.engine.readiness.readiness import Check, HostAnswer, PathAnswer, PortAnswer, Status, TakenPort
 from linewatt.errors import InvalidInput
@@ -26,6 +27,7 @@ def net_checks(answer: HostAnswer, peers: Sequence[HostAnswer]) -> Iterator[Chec
     for number, port in enumerate(answer.at_ports):
         yield link(port, [peer.at_ports[number] for peer in peers])
         yield pcie(port)
+    yield from shared_with_ssh(answer)
     yield from large_frames(answer)
 
 
@@ -33,9 +35,13 @@ def link(answer: HostAnswer, peers: Sequence[HostAnswer]) -> Check:
     """Up, full duplex, and as fast as the other end."""
     name, data = answer.name, answer.wants.spec.data
     state, speed = answer.fact("nic", "state"), answer.fact("nic", "speed_bps")
+    name_another = answer.interface_advice or NAME_ANOTHER
     if answer.fact("nic", "mtu") is None:
         evidence = f"no interface {data} ({answer.why_not('nic', 'mtu')})"
-        return Check(name, "link", "fail", evidence, "name one that `ip link` shows there")
+        return Check(name, "link", "fail", evidence, name_another)
+    for peer in peers:
+        if why := why_no_loopback(answer.wants.spec, answer.facts, peer.name, peer.facts):
+            return Check(name, "link", "fail", why, name_another)
     if state is None:
         return Check(name, "link", "unknown", f"whether {data} is up ({answer.why_not('nic', 'state')})")
     virtual = answer.fact("nic", "kind") not in (None, "physical")
@@ -57,6 +63,12 @@ def link(answer: HostAnswer, peers: Sequence[HostAnswer]) -> Check:
         )
         return Check(name, "link", "warn", f"{shown}, {listed}", advice)
     return Check(name, "link", "ok", shown)
+
+
+def shared_with_ssh(answer: HostAnswer) -> Iterator[Check]:
+    """Data interfaces by which linewatt reaches the host."""
+    for line in shared_lines(answer.wants.spec, answer.facts):
+        yield Check(answer.name, "link", "warn", line.text, line.advice)
 
 
 def pcie(answer: HostAnswer) -> Check:

@@ -75,6 +75,11 @@ def integer(output: str) -> int:
     return int(file_text(output))
 
 
+def ip_text(output: str) -> str:
+    """An address as other facts write it, without the zone of a link-local one."""
+    return str(ipaddress.ip_address(output.strip().partition("%")[0]))
+
+
 def khz(output: str) -> float:
     return 1e3 * int(file_text(output))
 

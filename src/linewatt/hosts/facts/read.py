@@ -57,6 +57,14 @@ device_irqs() {{ local file count=0
   for file in "/sys/class/net/$1/device/msi_irqs/"* "/sys/class/net/$1/device/../msi_irqs/"*; do
     [[ -e $file ]] && (( ++count )); done; [[ -d /sys/class/net/$1 ]] && echo "$count"; }}
 path_of() {{ type -P "$1" || return 127; }}
+ssh_address() {{ local pid=$$ entry
+  while (( pid > 1 )); do
+    while IFS= read -r -d '' entry; do
+      [[ $entry == SSH_CONNECTION=* ]] && {{ set -- ${{entry#*=}}; echo "$3"; return; }}
+    done 2>/dev/null <"/proc/$pid/environ"
+    read -r entry 2>/dev/null <"/proc/$pid/stat" || break
+    set -- ${{entry##*) }}; pid=$2
+  done; return 1; }}
 is_running() {{ type -P grep >/dev/null || return 127
   local status=0; grep -qsE -- "^[0-9]+ [(]$1[)] [^ZX] " /proc/[0-9]*/stat || status=$?
   (( status <= 2 )) || return "$status"; echo "$(( status != 0 ))"; }}
@@ -242,9 +250,23 @@ FACT_NAMES = frozenset(f"{fact.section}.{name}" for fact in FACTS for name in fa
 """facts as a campaign names them, beside the versions of loads"""
 
 
+SSH = "ssh"
+"""the section about linewatt's own connection, which is none of the configuration"""
+_SSH_ADDRESS = Fact(SSH, ("address",), ("ssh_address",), parse.ip_text)
+"""to which of the host's addresses the connection came (sshd(8), SSH_CONNECTION); sudo hides it from its
+command, but not from its own environment"""
+
+
 def with_tool(name: str, version_command: tuple[str, ...]) -> tuple[Fact, ...]:
-    """All facts, and the first line that one more tool says of its version."""
-    return (*FACTS, Fact("tools", (name,), version_command, parse.first_line))
+    """All facts, the first line that one more tool says of its version, and the section :data:`SSH`."""
+    return (*FACTS, Fact("tools", (name,), version_command, parse.first_line), _SSH_ADDRESS)
+
+
+def without_ssh(facts: Facts) -> Facts:
+    """The facts that are kept of a host."""
+    reasons = {name: why for name, why in facts.get(NOT_KNOWN, {}).items() if name != f"{SSH}.address"}
+    kept_sections = {section: values for section, values in facts.items() if section != SSH}
+    return {**kept_sections, NOT_KNOWN: reasons} if NOT_KNOWN in facts else kept_sections
 
 
 _COMPARED = {
