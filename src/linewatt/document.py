@@ -23,6 +23,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from linewatt.errors import InvalidInput
 from linewatt.foreign import one_line
+from linewatt.units import did_you_mean
 
 MAX_BYTES = 1 << 20
 MAX_VALUES = 20_000
@@ -148,13 +149,23 @@ def read_bytes(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
     return bytes(content)
 
 
+def similar_files(path: Path) -> str:
+    """``(did you mean two-hosts.yaml?)`` behind a file that is not there; empty where no name is alike."""
+    try:
+        names = [entry.name for entry in os.scandir(path.parent)]
+    except OSError:
+        return ""
+    similar = did_you_mean(path.name, names, _LEAST_ALIKE)
+    return f" ({one_line(similar)})" if similar else ""
+
+
 def read_text(path: Path) -> str:
     """Text of a UTF-8 file of at most 1 MiB. Raises InvalidInput, of a bad byte with its place."""
     named = one_line(str(path))
     try:
         data = read_bytes(path)
     except FileNotFoundError:
-        raise InvalidInput(f"{named}: no such file") from None
+        raise InvalidInput(f"{named}: no such file{similar_files(path)}") from None
     except IsADirectoryError:
         raise InvalidInput(f"{named}: is a directory; name the file in it") from None
     except (OSError, ValueError) as error:
@@ -179,6 +190,8 @@ def read_yaml(path: Path) -> Document:
     return parse_yaml(read_text(path), str(path))
 
 
+_LEAST_ALIKE = 0.85
+"""of names of files, which have their suffix in common"""
 DENIED = "cannot be read by this user"
 
 
@@ -187,7 +200,7 @@ def file_problem(path: Path, *, or_pipe: bool = True, denied: str = DENIED) -> s
     try:
         opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
-        return "does not exist"
+        return f"does not exist{similar_files(path)}"
     except PermissionError:
         return denied
     except (OSError, ValueError) as error:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from decimal import ROUND_DOWN, Context, Decimal, InvalidOperation
+from difflib import get_close_matches
 from typing import Final
 
 from linewatt.errors import InvalidInput
@@ -286,6 +287,12 @@ def first_of(items: Sequence[str], limit: int, noun: str = "", between: str = ";
     more = len(items) - limit
     more_words = f" and {more} more{f' {noun}' if noun else ''}" if more > 0 else ""
     return between.join(items[:limit]) + more_words
+
+
+def did_you_mean(wrong: str, names: Iterable[str], least_alike_ratio: float = 0.6) -> str:
+    """``did you mean a or b?`` with the names that are spelled most like it; empty where none is."""
+    similar = get_close_matches(wrong, list(dict.fromkeys(names)), n=2, cutoff=least_alike_ratio)
+    return f"did you mean {' or '.join(similar)}?" if similar else ""
 
 
 def number_ranges(numbers: Iterable[int], dash: str = "–", comma: str = ", ") -> str:

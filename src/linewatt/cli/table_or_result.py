@@ -10,6 +10,7 @@ from pathlib import Path
 
 from linewatt.delimited import TableWarning
 from linewatt.document import read_bytes as contents
+from linewatt.document import similar_files
 from linewatt.errors import InvalidInput, StoreError
 from linewatt.store import Result, find_result, load_result, reading_results
 from linewatt.units import number_ranges
@@ -35,6 +36,10 @@ def read_bytes(table: str) -> tuple[str, bytes]:
         source = table if table.isprintable() else repr(table)
         try:
             data = contents(Path(table), MOST_BYTES)
+        except FileNotFoundError as error:
+            raise InvalidInput(
+                f"{source}: cannot be read: {error.strerror}{similar_files(Path(table))}"
+            ) from None
         except (OSError, ValueError) as error:
             why = (error.strerror if isinstance(error, OSError) else None) or str(error)
             raise InvalidInput(f"{source}: cannot be read: {why}") from None

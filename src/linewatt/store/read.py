@@ -39,7 +39,7 @@ from linewatt.store import derived, sums
 from linewatt.store.helpers import helpers
 from linewatt.store.idle import with_idle
 from linewatt.store.meters import known_meters, with_meters
-from linewatt.units import stamp
+from linewatt.units import did_you_mean, stamp
 
 T = TypeVar("T")
 D = TypeVar("D", bound=Document)
@@ -155,13 +155,16 @@ def find_result(root: Path, reference: str) -> Path:
         return root / matching[0]
     if matching:
         raise UnknownResult(f"{reference}: several results match: {', '.join(matching)}; give more of the id")
-    named_paths = [path for path in paths if _campaign_name(path) == reference]
+    names = {path: _campaign_name(path) for path in paths}
+    named_paths = [path for path, name in names.items() if name == reference]
     if len(named_paths) == 1:
         return named_paths[0]
     if named_paths:
         named_ids = ", ".join(path.name for path in named_paths)
         raise UnknownResult(f"{reference}: several results have this name: {named_ids}; give the id")
-    raise UnknownResult(f"{reference}: no such result below {root}; {_choices(ids)}")
+    similar = did_you_mean(Path(reference).name, [*filter(None, names.values()), *ids])
+    choices = f"{similar} 'linewatt list' shows all" if similar else _choices(ids)
+    raise UnknownResult(f"{reference}: no such result below {root}; {choices}")
 
 
 def _campaign_name(path: Path) -> str | None:

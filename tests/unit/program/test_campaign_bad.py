@@ -613,6 +613,16 @@ def test_what_is_no_readable_file_gives_one_line(tmp_path: Path, make: Any, mess
     assert done.stderr == f"linewatt: {path}: {message}\n"
 
 
+def test_a_file_that_is_not_there_has_a_similar_name(tmp_path: Path) -> None:
+    (tmp_path / "two-hosts.yaml").touch()
+    (tmp_path / "readme").touch()
+    path = tmp_path / "two-host.yaml"
+    done = linewatt("plan", str(path))
+    assert done.stderr == f"linewatt: {path}: no such file (did you mean two-hosts.yaml?)\n"
+    path.write_text(as_yaml(EVERY_TEXT | {"hosts": "two-hsts.yaml"}))
+    assert "does not exist (did you mean two-host" in linewatt("plan", str(path)).stderr
+
+
 def test_name_of_a_file_cannot_break_the_line(tmp_path: Path) -> None:
     done = linewatt("plan", str(tmp_path / "two\nlines\x1b[31m.yaml"))
     assert done.stderr.count("\n") == 1

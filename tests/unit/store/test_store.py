@@ -17,7 +17,7 @@ import duckdb
 import pytest
 from tests import forked
 
-from linewatt.errors import StoreError
+from linewatt.errors import StoreError, UnknownResult
 from linewatt.model import Case, Channel, CpuShares, EndResult, Flag, InstanceResult, Sample, Trial, Window
 from linewatt.store import raw, read, sums, write
 from linewatt.store.samples import Origin, Series, sample_columns, write_samples
@@ -338,6 +338,24 @@ def test_results_are_found_by_id_prefix_and_last(tmp_path: Path) -> None:
         read.find_result(tmp_path, "nothing")
     with pytest.raises(StoreError, match="none yet"):
         read.find_result(tmp_path / "empty", "last")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "similar"),
+    [
+        ("two-host", "did you mean two-hosts? 'linewatt list' shows all"),
+        ("19700101-000001-two-hosts", "did you mean 19700101-000000-two-hosts?"),
+        ("elsewhere/19700101-00000-two-hosts", "did you mean 19700101-000000-two-hosts?"),
+        ("something", "there are: 19700101-000000-two-hosts"),
+    ],
+)
+def test_a_misspelt_result_has_a_similar_name_or_all_there_are(
+    tmp_path: Path, wrong: str, similar: str
+) -> None:
+    write.new_result(tmp_path, "two-hosts", 0.0, MANIFEST | {"name": "two-hosts"})
+    with pytest.raises(UnknownResult) as caught:
+        read.find_result(tmp_path, wrong)
+    assert f"{wrong}: no such result below {tmp_path}; {similar}" in str(caught.value)
 
 
 def test_a_result_is_found_by_a_name_that_only_it_has(tmp_path: Path) -> None:

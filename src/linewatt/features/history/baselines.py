@@ -20,7 +20,7 @@ from linewatt import durable, foreign
 from linewatt.document import Part
 from linewatt.errors import InvalidInput, ParseError, StoreError, UnknownResult
 from linewatt.store import json_of, unstored_text
-from linewatt.units import format_time_utc
+from linewatt.units import did_you_mean, format_time_utc
 
 FOLDER = "baselines"
 PREFIX = "baseline:"
@@ -82,9 +82,10 @@ def find(root: Path, reference: str) -> Path:
     name = checked_name(reference.removeprefix(PREFIX))
     baseline = get(root, name)
     if baseline is None:
-        existing = ", ".join(names(root)) or "none"
+        existing = list(names(root))
+        choices = did_you_mean(name, existing) or f"but: {', '.join(existing) or 'none'};"
         raise UnknownResult(
-            f"{reference}: there is no such baseline below {root}, but: {existing}; "
+            f"{reference}: there is no such baseline below {root}, {choices} "
             f"'linewatt baseline set {name} ID' makes it"
         )
     if not baseline.is_there:

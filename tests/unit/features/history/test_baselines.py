@@ -98,6 +98,8 @@ def test_what_stands_in_a_file_leads_nowhere_else(run: Run) -> None:
     assert (code, "a baseline names a result beside it" in err) == (2, True)
     code, _, err = run("show", "baseline:other")
     assert (code, "there is no such baseline below results, but: main;" in err) == (2, True)
+    code, _, err = run("show", "baseline:mian")
+    assert (code, "below results, did you mean main? 'linewatt baseline set mian ID'" in err) == (2, True)
 
 
 @pytest.mark.usefixtures("two")

@@ -367,6 +367,8 @@ def test_a_name_that_is_no_directory_of_its_own_is_refused(run: Run, name: str) 
 def test_a_missing_file_is_one_line(run: Run) -> None:
     code, _, err = run("import", "nothing.csv")
     assert (code, err) == (2, "linewatt: nothing.csv: cannot be read: No such file or directory\n")
+    Path("scaling.csv").touch()
+    assert run("import", "scalings.csv")[2].endswith("directory (did you mean scaling.csv?)\n")
 
 
 def test_columns_that_are_not_read_are_named(run: Run) -> None:
