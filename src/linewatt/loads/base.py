@@ -297,7 +297,8 @@ class Load(ABC):
         """What :attr:`version_command` says, as numbers. Raises ParseError."""
         match = self.version_pattern.search(text)
         if match is None:
-            raise ParseError(f"{self.name}: no version in {text.strip()[:60]!r}")
+            command = " ".join(self.version_command)
+            raise ParseError(f"{command} prints no version, but {text.strip()[:60]!r}")
         return tuple(int(part) for part in match[1].split("."))
 
     def too_old(self, version: Version) -> str | None:

@@ -232,7 +232,7 @@ def tools(one: HostAnswer) -> list[Check]:
     ("fact", "text", "status", "said"),
     [
         ("iperf3", "iperf 3.1.7", "fail", "3.2 or later"),
-        ("iperf3", "bash: /usr/bin/iperf3: Permission denied", "fail", "no version"),
+        ("iperf3", "bash: /usr/bin/iperf3: Permission denied", "fail", "iperf3 --version prints no version"),
         ("mpstat", "sysstat version 11.4.3", "fail", "no JSON"),
         ("mpstat", "sysstat version 11.5.1", "ok", "mpstat 11.5.1"),
         ("mpstat", "no such program", "fail", "mpstat says"),
@@ -251,6 +251,10 @@ def test_a_tool_that_is_not_installed_fails_and_one_that_could_not_be_asked_is_u
     )
     assert tools(missing)[0] == Check("h1", "tools", "fail", "no iperf3", "apt-get or dnf install iperf3")
     assert tools(absent)[0].status == "unknown"
+    why = "iperf3 is there and cannot be run: Permission denied"
+    broken = replace(absent, facts={**absent.facts, "not_known": {"tools.iperf3": why}})
+    advice = "mend it, or apt-get or dnf install iperf3"
+    assert tools(broken)[0] == Check("h1", "tools", "fail", why, advice)
 
 
 @pytest.mark.parametrize(

@@ -242,6 +242,41 @@ def test_the_address_that_ssh_came_to_is_found_also_where_sudo_hides_it(
 
 
 @needs_bash
+@pytest.mark.parametrize(
+    ("content", "mode", "why"),
+    [
+        ("", 0o644, "Permission denied"),
+        ("\x7fELF", 0o755, "cannot execute binary file: Exec format error"),
+        (
+            "#!/bin/sh\necho iperf3: error while loading shared libraries: x.so: "
+            "No such file or directory; exit 127\n",
+            0o755,
+            "error while loading shared libraries: x.so: No such file or directory",
+        ),
+    ],
+    ids=["no program", "another machine's", "no library"],
+)
+def test_a_tool_that_does_not_start_is_not_called_missing_nor_its_complaint_a_version(
+    tmp_path: Path, content: str, mode: int, why: str
+) -> None:
+    tool = tmp_path / "iperf3"
+    tool.write_text(content)
+    tool.chmod(mode)
+    asked = [fact for fact in ASKED if fact.key == "tools.iperf3"]
+    argv = facts.command("lo", asked)
+    argv[4] = argv[4].replace("PATH=$PATH:/usr/sbin:/sbin", f"PATH={tmp_path}:/usr/bin:/bin")
+    argv[4] = argv[4].replace(":/usr/bin:/bin", "") if mode == 0o644 else argv[4]
+    bash = shutil.which("bash") or ""
+    done = subprocess.run([bash, *argv[3:]], capture_output=True, text=True, check=True, timeout=20)
+    known = facts.parse_all(done.stdout, [*facts.FACTS, *asked])
+    assert known["tools"]["iperf3"] is None
+    reason = known[facts.NOT_KNOWN]["tools.iperf3"]
+    assert reason == f"iperf3 is there and cannot be run: {why}"
+    assert facts.is_of_broken_tool(reason)
+    assert not facts.is_of_missing_tool(reason)
+
+
+@needs_bash
 def test_a_host_without_any_of_the_tools_still_has_its_files(tmp_path: Path) -> None:
     bash = shutil.which("bash")
     assert bash is not None

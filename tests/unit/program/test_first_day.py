@@ -226,6 +226,14 @@ def test_an_iperf3_that_is_too_old_is_named_with_its_host_when_it_connects(write
         session._check("dut")
 
 
+def test_a_program_that_does_not_start_ends_a_run_with_its_complaint(write: Write) -> None:
+    session = Session(load_campaign(write(CAMPAIGN)), {})
+    why = "iperf3 is there and cannot be run: Permission denied"
+    session.facts["dut"] = {"tools": {"iperf3": None}, "not_known": {"tools.iperf3": why}}
+    with pytest.raises(HostError, match=rf"^dut: {why}; mend it, or reinstall iperf3 there$"):
+        session._check("dut")
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [

@@ -166,9 +166,11 @@ class Session:
             if wrong := self.load.too_old(self.versions[name]):
                 raise HostError(f"{name}: {wrong}; install it there")
         elif name in self._paired:
+            self._refuse_broken(name, self.load.name, self.load.package)
             install = f"apt-get or dnf install {self.load.package}"
             raise HostError(f"{name}: no {self.load.name}; install it ({install})")
         if self._runs_mpstat and not host_facts["tools"].get("mpstat"):
+            self._refuse_broken(name, "mpstat", "sysstat")
             raise HostError(f"{name}: no mpstat; install sysstat")
         online = set(host_facts["cpus"].get("online") or ())
         for key in ("cpus", "app_cpus", "irq_cpus"):
@@ -180,6 +182,12 @@ class Session:
                 )
         for interface in spec.interfaces:
             self._check_nic(name, interface)
+
+    def _refuse_broken(self, name: str, tool: str, package: str) -> None:
+        """Raises HostError for a tool that is there and does not start."""
+        why = self.facts[name].get(facts.NOT_KNOWN, {}).get(f"tools.{tool}", "")
+        if facts.is_of_broken_tool(why):
+            raise HostError(f"{name}: {why}; mend it, or reinstall {package} there")
 
     def _check_nic(self, name: str, interface: str) -> None:
         """Raises InvalidInput, HostError."""

@@ -11,7 +11,7 @@ from linewatt.engine.readiness.readiness import CONTROLLER, Check, HostAnswer, P
 from linewatt.engine.undo.leftover import Leftover
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.findings import CLOCK_UNCERTAINTY_S
-from linewatt.hosts.facts import is_of_missing_tool
+from linewatt.hosts.facts import read as facts
 from linewatt.loads import Load, LoadJob, Version, version_text
 
 LEAST_DISK_BYTES = 200 * 10**6
@@ -151,8 +151,10 @@ def _other_tools(answer: HostAnswer) -> Iterator[Check]:
 
 def _missing(answer: HostAnswer, tool: str, advice: str) -> Check:
     why = answer.why_not("tools", tool)
-    if is_of_missing_tool(why):
+    if facts.is_of_missing_tool(why):
         return Check(answer.name, "tools", "fail", f"no {tool}", advice)
+    if facts.is_of_broken_tool(why):
+        return Check(answer.name, "tools", "fail", why, f"mend it, or {advice}")
     return Check(answer.name, "tools", "unknown", f"{tool}: {why}")
 
 

@@ -24,4 +24,3 @@ from .read import Facts as Facts
 from .read import fact_of_port as fact_of_port
 from .read import facts_at_interface as facts_at_interface
 from .read import further_nics as further_nics
-from .read import is_of_missing_tool as is_of_missing_tool

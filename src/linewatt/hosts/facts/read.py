@@ -26,6 +26,8 @@ Facts = Mapping[str, Mapping[str, Any]]
 MARK = "linewatt-fact:"
 MOST_LINE = 4096
 """characters of a line, as many as the script reads of a file's"""
+_MOST_QUOTED = 120
+"""characters of a tool's message"""
 BOND_PORTS = "bonds.ports."
 """beginning of the facts on ports of bonds, as trials compare them"""
 NOT_KNOWN = "not_known"
@@ -391,8 +393,8 @@ def _read(fact: Fact, answer: tuple[int, str] | None) -> Mapping[str, Any] | Mis
     if answer is None:
         return Missing("the host's answer ends before it")
     status, output = answer
-    if status == 127:
-        return Missing(f"{_tool(fact)}{_NOT_INSTALLED}")
+    if status in _NOT_STARTED:
+        return Missing(_why_not_started(_tool(fact), status, output))
     try:
         value = understood(lambda: fact.parse(_with_short_lines(fact, output)), fact.key)
     except (ParseError, InvalidInput):
@@ -400,12 +402,30 @@ def _read(fact: Fact, answer: tuple[int, str] | None) -> Mapping[str, Any] | Mis
     return value if len(fact.names) > 1 else {fact.names[0]: value}
 
 
-_NOT_INSTALLED = " is not installed"
+_NOT_INSTALLED, _BROKEN = " is not installed", " is there and cannot be run: "
+_NOT_STARTED = (126, 127)
+"""exit status of a shell for a program that it cannot run, and for one that it does not find"""
+_BY_BASH = re.compile(r"linewatt: line \d+: ")
+"""before what bash says of a command of the script"""
 
 
 def is_of_missing_tool(reason: str) -> bool:
     """Whether a fact is not known for want of its tool; facts are stored, and have reasons as text alone."""
     return reason.endswith(_NOT_INSTALLED)
+
+
+def is_of_broken_tool(reason: str) -> bool:
+    """Whether a fact is not known because its tool is there and does not start."""
+    return _BROKEN in reason
+
+
+def _why_not_started(tool: str, status: int, output: str) -> str:
+    """``mpstat is not installed``, or ``mpstat is there and cannot be run: Permission denied``."""
+    message = _BY_BASH.sub("", " ".join(output.split()))
+    if not message or (status == 127 and message.endswith(f"{tool}: command not found")):
+        return f"{tool}{_NOT_INSTALLED}"
+    program, _, complaint = message.partition(": ")
+    return f"{tool}{_BROKEN}{(complaint if program.endswith(tool) and complaint else message)[:_MOST_QUOTED]}"
 
 
 def _with_short_lines(fact: Fact, output: str) -> str:
@@ -417,7 +437,7 @@ def _with_short_lines(fact: Fact, output: str) -> str:
 
 def _why(fact: Fact, status: int, output: str) -> str:
     """Why the output has no value, with the tool's message if there is one."""
-    output_text = " ".join(output.split())[:120]
+    output_text = _BY_BASH.sub("", " ".join(output.split())[:_MOST_QUOTED])
     if fact.argv[0] == "files":
         path = fact.argv[1].replace(DATA, "*")
         return f"unknown content: {output_text}" if output_text else f"{path} is not there or not readable"
