@@ -121,7 +121,7 @@ def test_flags_of_either_side_stand_beside_the_verdict(run: Run) -> None:
     flag = Flag("process-moved", "h2", "seen on CPU 5", "pin it")
     keep(made("a", runs()), made("b", runs(seed=2, flags=(flag,)), day=2))
     _, out, _ = run("compare", "20260101", "20260102", "--full")
-    assert "B: process-moved ×10" in out
+    assert "B: Process moved ×10" in out
 
 
 def test_simulated_watts_are_marked_at_every_number(run: Run) -> None:

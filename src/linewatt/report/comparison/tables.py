@@ -11,6 +11,7 @@ from linewatt.analysis.flags import FlagCount
 from linewatt.analysis.metrics import Response, Unit
 from linewatt.analysis.power import SCOPE_WORDS
 from linewatt.analysis.statistics import Estimate
+from linewatt.findings import kind_of
 from linewatt.model import Case
 from linewatt.report.columns import cell_of
 from linewatt.report.comparison.remarks import case_names, level_words, side_names
@@ -88,7 +89,7 @@ class ResponseTable:
                 Head("p (Holm)", lines="p\n(Holm)"),
                 Head("p (permutation)", lines="p\n(permut.)"),
                 Head("Verdict", kind="prose"),
-                *([Head("Flags", kind="prose")] if flagged else []),
+                *([Head("Findings", kind="prose")] if flagged else []),
             ),
             groups=(RowGroup("", tuple(self._row(line, flagged=flagged) for line in self.lines)),),
             notes=legend_notes(provenance_legend(line.row.provenance for line in self.lines)),
@@ -248,11 +249,12 @@ def tally(rows: Sequence[Row]) -> str:
 
 
 def _flags_text(pair: Pair, comparison: Comparison) -> str:
-    """``A: udp-loss 10/10; B: process-moved 1/10``: flags and in how many trials."""
+    """``A: Process moved; B: Datagrams lost ×10``: findings and in how many trials."""
     names = (pair.match.base_level or comparison.base.name, pair.match.level or comparison.other.name)
     sides = zip(names, (pair.base_flags, pair.other_flags), strict=True)
     return "; ".join(f"{name}: {', '.join(_flag(flag) for flag in flags)}" for name, flags in sides if flags)
 
 
 def _flag(flag_count: FlagCount) -> str:
-    return f"{flag_count.code} ×{flag_count.trials}" if flag_count.trials > 1 else flag_count.code
+    title = kind_of(flag_count.code).title
+    return f"{title} ×{flag_count.trials}" if flag_count.trials > 1 else title
