@@ -15,7 +15,7 @@ from linewatt.campaign.planning import Plan
 from linewatt.cli.answer_imports import answer_modules
 from linewatt.cli.commands.show import show
 from linewatt.cli.output import can_be_made, say
-from linewatt.cli.progress import choose_progress
+from linewatt.cli.progress import choose_progress, tell
 from linewatt.cli.signals import until_done
 from linewatt.engine import (
     CampaignRun,
@@ -60,7 +60,7 @@ def execute(
     with choose_progress(as_json, passing=campaign.is_passing) as progress:
         if not as_json:
             for note in (*planned.notes, *notes_on_open_files(campaign)):
-                say(f"note: {note}")
+                tell(f"note: {note}")
         ask = _asked if sys.stdin is not None and sys.stdin.isatty() else None
         heard = _Heard(progress, passing=campaign.is_passing)
         places = Places(results, state or state_dir())
@@ -95,7 +95,7 @@ def run_kind(
     with choose_progress(as_json) as progress:
         if not as_json:
             for note in (*planned.notes(), *notes_on_open_files(campaign)):
-                say(f"note: {note}")
+                tell(f"note: {note}")
         heard = _Heard(progress)
         run_of_plan = planned.run(Places(results, state_dir()), heard, waits=wait)
         ended = heard.until_done(run_of_plan.start() if result is None else run_of_plan.resume(result))

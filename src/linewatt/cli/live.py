@@ -84,13 +84,12 @@ class Seen:
     def _find(self, trial: Trial) -> None:
         """Why it failed, or what makes its figures doubtful: of the same kind the newest."""
         if trial.status == "failed" and trial.reason is not None:
-            self._add(trial.reason, f"{describe_case(trial.case)}, trial {trial.repetition}: {trial.reason}")
+            self._add(trial.reason, f"trial {trial.number}, {describe_case(trial.case)}: {trial.reason}")
         for flag in trial.flags:
             if is_worth_telling(flag):
                 title = kind_of(flag.code).title
-                self._add(
-                    title, f"{title} ({describe_case(trial.case)}, trial {trial.repetition}): {flag.evidence}"
-                )
+                where = f"trial {trial.number}, {describe_case(trial.case)}"
+                self._add(title, f"{title} ({where}): {flag.evidence}")
 
     def _add(self, what: str, sentence: str) -> None:
         self.findings.pop(what, None)
@@ -140,7 +139,7 @@ class Seen:
             return self._phase
         first, *others = (event for _, event in self._running.values())
         more = f" and {len(others)} more" if others else ""
-        return f"{describe_case(first.case)}, trial {first.repetition}{more}"
+        return f"trial {first.number} of {first.trials}: {describe_case(first.case)}{more}"
 
     def now(self, at_s: float) -> str:
         """Throughput and watts as they are now, as far as anything tells them."""

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 RESULTS_FOLDER = Path("results")
 PIPE_COLUMNS = 100
 """of what is printed to no terminal, where COLUMNS says nothing else"""
+HANG = 4
+"""columns to the right of its beginning at which a line goes on"""
 _ANY_COLUMNS = 100_000
 
 
@@ -62,14 +64,14 @@ def put(text: str = "") -> None:
     print(shown(text))  # noqa: T201
 
 
-def put_lines(lines: Iterable[str], hang: int = 4) -> None:
+def put_lines(lines: Iterable[str], hang: int = HANG) -> None:
     """Lines of prose on stdout, each in as many lines of the terminal as it needs; see :func:`wrapped`."""
     width = columns_of_output()
     for line in lines:
         put("\n".join(wrapped(line, width, hang)))
 
 
-def wrapped(line: str, width: int, hang: int = 4) -> list[str]:
+def wrapped(line: str, width: int, hang: int = HANG) -> list[str]:
     """A line in lines of at most ``width``; none ends inside a figure, and no path or word is broken.
 
     What goes on stands ``hang`` columns to the right of the first line.
@@ -90,12 +92,25 @@ def wrapped(line: str, width: int, hang: int = 4) -> list[str]:
 
 def columns_of_output() -> int:
     """Of the terminal; elsewhere what COLUMNS says, else 100."""
-    columns = os.environ.get("COLUMNS", "")
-    if re.fullmatch("[1-9][0-9]{1,5}", columns):
-        return int(columns)
+    columns = _columns_of_environment()
+    if columns is not None:
+        return columns
     if not sys.stdout.isatty():
         return PIPE_COLUMNS
     return shutil.get_terminal_size((PIPE_COLUMNS, 0)).columns
+
+
+def columns_of_messages() -> int | None:
+    """Of the terminal that messages are for; elsewhere what COLUMNS says, else without an end: a log."""
+    columns = _columns_of_environment()
+    if columns is not None or not sys.stderr.isatty():
+        return columns
+    return os.get_terminal_size(sys.stderr.fileno()).columns or None
+
+
+def _columns_of_environment() -> int | None:
+    columns = os.environ.get("COLUMNS", "")
+    return int(columns) if re.fullmatch("[1-9][0-9]{1,5}", columns) else None
 
 
 def console(**options: Any) -> Console:

@@ -8,7 +8,7 @@ import os
 import sys
 from types import TracebackType
 
-from linewatt.cli.output import say
+from linewatt.cli.output import HANG, columns_of_messages, say, wrapped
 from linewatt.engine import describe_case, events, outcome_of_trial
 from linewatt.foreign import one_line
 from linewatt.units import format_rate, format_seconds
@@ -17,8 +17,13 @@ SAY_EVERY_S = 600.0
 
 
 def tell(text: str) -> None:
-    """An event in a line, whatever it quotes: nothing of it can pass for another line."""
-    say(one_line(text))
+    """An event in a line, whatever it quotes: nothing of it can pass for another line.
+
+    Where lines have an end, what goes on is indented.
+    """
+    width = columns_of_messages()
+    line = one_line(text)
+    say(line if width is None else "\n".join(wrapped(line, width)))
 
 
 class PlainProgress:
@@ -60,11 +65,7 @@ class PlainProgress:
                 )
                 tell(f"warning: not everything could be put back{then}")
             case events.TrialStored():
-                trial = event.trial
-                tell(
-                    f"[{trial.number}/{event.trials}] {describe_case(trial.case)}, "
-                    f"trial {trial.repetition}: {self._outcome(event)}"
-                )
+                tell(self._trial(event))
             case events.Soaking():
                 self._say_seldom(event)
             case events.SoakEnded():
@@ -74,14 +75,20 @@ class PlainProgress:
             case _:
                 pass
 
-    def _outcome(self, event: events.TrialStored) -> str:
-        """In a line; of several trials that failed for one reason, only the first says it."""
+    def _trial(self, event: events.TrialStored) -> str:
+        """A stored trial in a line; of several that failed for one reason, only the first says it."""
         trial = event.trial
+        head = f"trial {trial.number} of {event.trials}: {describe_case(trial.case)}: "
         if trial.status == "failed" and trial.reason is not None:
             first_number = self._first_failed.setdefault(trial.reason, trial.number)
             if first_number != trial.number:
-                return f"FAILED for the same reason as [{first_number}]"
-        return outcome_of_trial(trial)
+                return f"{head}FAILED for the same reason as trial {first_number}"
+        width = columns_of_messages()
+        if width is None:
+            return head + outcome_of_trial(trial)
+        outcome = outcome_of_trial(trial, width - len(head))
+        fits = len(head + outcome) <= width
+        return head + (outcome if fits else outcome_of_trial(trial, width - HANG))
 
     def _say_seldom(self, event: events.Soaking) -> None:
         if event.elapsed_s >= self._next_said_s:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from linewatt.analysis.flags import is_light_in_trial
 from linewatt.findings import kind_of
-from linewatt.model import Case, Flag, Trial
+from linewatt.model import Case, EndResult, Flag, Trial
 from linewatt.units import format_percent, format_rate
 
 
@@ -40,20 +40,28 @@ def is_worth_telling(flag: Flag) -> bool:
     return kind.rank != "note" and kind.scope in ("case", "trial") and not is_light_in_trial(flag)
 
 
-def outcome_of_trial(trial: Trial) -> str:
-    """A stored trial in a line."""
+def outcome_of_trial(trial: Trial, columns: int | None = None) -> str:
+    """A stored trial in a line: of a line of at most ``columns`` the findings, then CPU in fewer words."""
     if trial.status == "failed":
         return f"FAILED: {trial.reason}"
     unknown = trial.reason or "throughput not known"
     words = [unknown if trial.throughput_bps is None else format_rate(trial.throughput_bps)]
     if trial.lost_ratio is not None:
         words.append(f"{100 * trial.lost_ratio:.2f} % lost")
-    for end in trial.ends:
-        why = end.reasons.get("cpu_cores")
-        unknown = f"not measured ({why})" if why else "not measured"
-        cores = unknown if end.cpu_cores is None else f"{100 * end.cpu_cores:.0f} %"
-        words.append(f"{end.host if trial.flows else end.role} CPU {cores}")
-    doubts = dict.fromkeys(flag.code for flag in trial.flags if is_worth_telling(flag))
-    if doubts:
-        words.append(f"doubtful: {', '.join(doubts)}")
-    return ", ".join(words)
+    cpu = [f"{end.host if trial.flows else end.role} CPU {_cpu_words(end)}" for end in trial.ends]
+    titles = list(dict.fromkeys(kind_of(flag.code).title for flag in trial.flags if is_worth_telling(flag)))
+    if not titles:
+        doubts = [""]
+    else:
+        more = f" and {len(titles) - 1} more" if len(titles) > 1 else ""
+        doubts = [f"; doubtful: {', '.join(titles)}", f"; doubtful: {titles[0]}{more}", "; doubtful"]
+    forms = [f"{', '.join(shown)}{doubt}" for shown in ([*words, *cpu], words) for doubt in doubts]
+    fitting = (form for form in forms if columns is None or len(form) <= columns)
+    return next(fitting, forms[-1])
+
+
+def _cpu_words(end: EndResult) -> str:
+    if end.cpu_cores is not None:
+        return f"{100 * end.cpu_cores:.0f} %"
+    why = end.reasons.get("cpu_cores")
+    return f"not measured ({why})" if why else "not measured"

@@ -128,7 +128,7 @@ def test_comparisons_doubt_what_summaries_doubt() -> None:
 def test_a_trial_says_in_passing_only_what_changes_it() -> None:
     (light,), (heavy,) = runs(9e9, effects={1: -0.007}), runs(9e9, effects={1: -0.2})
     assert "doubtful" not in outcome_of_trial(light)
-    assert "doubtful: throughput-dips" in outcome_of_trial(heavy)
+    assert "doubtful: Throughput dips" in outcome_of_trial(heavy)
 
 
 @pytest.mark.parametrize(
