@@ -13,7 +13,7 @@ import typer
 
 from linewatt.cli import RESULTS_FOLDER, check_hosts, checked_target, put
 from linewatt.errors import HostError, InvalidInput, ParseError
-from linewatt.features.init.file import Login, text_of_campaign
+from linewatt.features.init.file import Login, name_of_campaign, text_of_campaign
 from linewatt.features.init.looked import SCRIPT, Looked, is_one_host, parse_look, ways
 from linewatt.hosts import HostSpec, connect_to_host
 from linewatt.hosts.ssh import parse_destination
@@ -38,7 +38,7 @@ def write_campaign(sender: str, receiver: str, output: Path | None) -> None:
     if not best_first:
         raise HostError(_no_way(logins, looked))
     way = best_first[0]
-    file.write_text(text_of_campaign(logins, looked, way), encoding="utf-8")
+    file.write_text(text_of_campaign(name_of_campaign(file), logins, looked, way), encoding="utf-8")
     put(
         f"{file}: {logins[0].name} {way.sender.name} → {logins[1].name} {way.receiver.name} "
         f"({way.sender_address.network})"

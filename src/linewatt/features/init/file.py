@@ -7,11 +7,14 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from linewatt.features.init.looked import Address, Looked, Port, Way
 from linewatt.units import format_rate
 
 _PLAIN = r"[A-Za-z][A-Za-z0-9_.-]*|[0-9]{1,3}(\.[0-9]{1,3}){3}"
+_MOST_NAME = 64
+"""characters of a campaign's name"""
 _COLUMN = 33
 """where remarks begin"""
 
@@ -26,7 +29,13 @@ class Login:
     port: int | None
 
 
-def text_of_campaign(logins: tuple[Login, Login], looked: tuple[Looked, Looked], way: Way) -> str:
+def name_of_campaign(file: Path) -> str:
+    """What a campaign in a file is called: as the file, as far as a campaign can be."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", file.stem).strip("._-")
+    return name[:_MOST_NAME].rstrip("._-") or "two-hosts"
+
+
+def text_of_campaign(name: str, logins: tuple[Login, Login], looked: tuple[Looked, Looked], way: Way) -> str:
     """A campaign of two minutes over one way between two hosts."""
     sender, receiver = logins
     roles = ("sends", "receives; the device under test")
@@ -36,7 +45,7 @@ def text_of_campaign(logins: tuple[Login, Login], looked: tuple[Looked, Looked],
     return "\n".join(
         (
             "# Made by `linewatt init`. All keys: docs/campaign.md; what it would do: linewatt plan.",
-            f"name: {sender.name}-to-{receiver.name}",
+            f"name: {_value(name)}",
             "hosts:",
             *blocks,
             _line(f'pairs: ["{sender.name} -> {receiver.name}"]', "add the other way, or write: all"),
@@ -44,7 +53,7 @@ def text_of_campaign(logins: tuple[Login, Login], looked: tuple[Looked, Looked],
             _line("tests: [tcp]", "also udp-1500, udp-60, or any size"),
             _line("instances: [1, 4]", "load processes, each on a CPU of its own"),
             _line("trials: 3", "of each case; compare needs 4 or more, a figure to publish 10"),
-            _line("window: {seconds: 10s, omit: 2s, tail: 2s}", "what is measured; load before and after it"),
+            _line("window: {seconds: 10, omit: 2, tail: 1.5}", "what is measured; load before and after it"),
             "",
         )
     )

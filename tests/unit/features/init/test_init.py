@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
 from tests.unit.conftest import Run
 
 from linewatt.analysis.comparison.rows import are_too_few
@@ -16,7 +17,7 @@ from linewatt.campaign.planning.plan import plan_campaign
 from linewatt.campaign.reading.file import load_campaign
 from linewatt.errors import HostError, ParseError
 from linewatt.features.init import action
-from linewatt.features.init.file import Login, text_of_campaign
+from linewatt.features.init.file import Login, name_of_campaign, text_of_campaign
 from linewatt.features.init.looked import Looked, is_one_host, parse_look, ways
 from linewatt.hosts import HostSpec
 
@@ -119,7 +120,7 @@ def test_a_way_by_ipv6_alone_is_written_with_its_family_and_addresses(tmp_path: 
     first, second = (look(entry("eth0", f"10.{at}.0.1/24", f"2001:db8::{at}/64")) for at in (1, 2))
     logins = Login("a", "a", None, None), Login("b", "b", None, None)
     file = tmp_path / "a-b.yaml"
-    file.write_text(text_of_campaign(logins, (first, second), *ways(first, second)))
+    file.write_text(text_of_campaign("a-b", logins, (first, second), *ways(first, second)))
     campaign = load_campaign(file)
     assert campaign.families == ("ipv6",)
     assert [host.data_ipv6 for host in campaign.hosts.values()] == ["2001:db8::1", "2001:db8::2"]
@@ -133,7 +134,7 @@ def test_two_names_of_one_host_are_told() -> None:
 
 def test_the_file_is_a_campaign_that_can_be_planned_and_says_what_its_lines_mean(tmp_path: Path) -> None:
     logins = Login("gen", "gen.example.org", "perf", None), Login("dut", "2001:db8::10", None, 2222)
-    text = text_of_campaign(logins, (GEN, DUT), ways(GEN, DUT)[0])
+    text = text_of_campaign("two-hosts", logins, (GEN, DUT), ways(GEN, DUT)[0])
     file = tmp_path / "gen-dut.yaml"
     file.write_text(text)
     campaign = load_campaign(file)
@@ -158,9 +159,40 @@ def test_the_file_is_a_campaign_that_can_be_planned_and_says_what_its_lines_mean
     assert max(map(len, text.splitlines())) <= 120
 
 
+def test_the_file_agrees_with_the_example_of_the_readme() -> None:
+    logins = Login("gen", "gen", None, None), Login("dut", "dut", None, None)
+    written = YAML(typ="safe").load(text_of_campaign("two-hosts", logins, (GEN, DUT), ways(GEN, DUT)[0]))
+    readme = (Path(__file__).parents[4] / "README.md").read_text()
+    example = YAML(typ="safe").load(readme.partition("```yaml\n")[2].partition("```")[0])
+    assert "linewatt init gen dut -o two-hosts.yaml" in readme
+    assert name_of_campaign(Path("two-hosts.yaml")) == example["name"]
+    assert {key: value for key, value in written.items() if key != "hosts"} == {
+        key: value for key, value in example.items() if key != "hosts"
+    }
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("a/two-hosts.yaml", "two-hosts"),
+        ("My rack (2).yml", "My-rack-2"),
+        ("gen.dut.yaml", "gen.dut"),
+        ("ö.yaml", "two-hosts"),
+        (f"{'x' * 99}.yaml", "x" * 64),
+        ("no.yaml", "no"),
+    ],
+)
+def test_a_campaign_is_called_as_its_file(tmp_path: Path, file: str, name: str) -> None:
+    logins = Login("gen", "gen", None, None), Login("dut", "dut", None, None)
+    assert name_of_campaign(Path(file)) == name
+    path = tmp_path / "campaign.yaml"
+    path.write_text(text_of_campaign(name, logins, (GEN, DUT), ways(GEN, DUT)[0]))
+    assert load_campaign(path).name == name
+
+
 def test_the_file_says_how_many_trials_a_verdict_needs() -> None:
     logins = Login("gen", "gen", None, None), Login("dut", "dut", None, None)
-    text = text_of_campaign(logins, (GEN, DUT), ways(GEN, DUT)[0])
+    text = text_of_campaign("two-hosts", logins, (GEN, DUT), ways(GEN, DUT)[0])
     fewest = next(runs for runs in range(1, 20) if not are_too_few(runs, runs))
     assert f"compare needs {fewest} or more" in text
 
@@ -169,7 +201,10 @@ def test_load_over_the_interface_of_ssh_is_said_in_the_file() -> None:
     first = look(entry("eth0", "10.0.0.1/24"), said="user 0\nssh 10.0.0.5 5 10.0.0.1 22")
     second = look(entry("eth0", "10.0.0.2/24"), said="user 1000\nssh 10.0.0.5 5 10.0.0.2 22")
     text = text_of_campaign(
-        (Login("a", "a", None, None), Login("b", "b", None, None)), (first, second), *ways(first, second)
+        "a-b",
+        (Login("a", "a", None, None), Login("b", "b", None, None)),
+        (first, second),
+        *ways(first, second),
     )
     assert text.count("SSH uses it, too") == 2
     assert text.count("#   sudo: true") == 1
