@@ -76,7 +76,10 @@ def test_without_roots_rights_interrupts_stay_and_the_plan_says_so() -> None:
 def test_a_host_that_has_not_been_asked_is_told_apart() -> None:
     planned = plan_campaign(campaign(placement="auto"), 0)
     assert next(planned.trials).instances[0].sender_cpu is None
-    assert any("is decided when the host has been asked" in note for note in planned.notes)
+    (note,) = [note for note in planned.notes if "is decided when hosts have been asked" in note]
+    assert note.endswith(
+        "save the output of `lstopo --of xml` on the host, and name that file: hosts.a.topology"
+    )
 
 
 def test_a_policy_that_a_machine_cannot_meet_names_the_host() -> None:

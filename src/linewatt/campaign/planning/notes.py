@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from linewatt.campaign.campaign import PLACEMENT_FACTOR, Campaign
@@ -60,7 +60,8 @@ def notes(
     for name in campaign.unused_hosts:
         yield f"{name}: takes part in no pair and is left alone"
     for host in campaign.hosts.values():
-        yield from _host_notes(campaign, host, cases, topology_hosts)
+        yield from _host_notes(campaign, host, cases)
+    yield from _placement_notes(campaign, topology_hosts)
     yield from _shared_cpu_notes(campaign)
     if load is not None:
         yield from planning_of(load).notes(campaign)
@@ -176,17 +177,25 @@ def _edge_notes(campaign: Campaign) -> Iterator[str]:
         )
 
 
-def _host_notes(
-    campaign: Campaign, host: HostSpec, cases: list[Case], topology_hosts: Collection[str]
-) -> Iterator[str]:
-    policies = campaign.factors.get(PLACEMENT_FACTOR, (campaign.placement,))
-    chosen = [policy for policy in policies if policy not in ("pinned", "none")]
-    if chosen and host.name not in topology_hosts:
+def _placement_notes(campaign: Campaign, topology_hosts: Collection[str]) -> Iterator[str]:
+    """Which CPUs a policy chooses is not known of hosts that nobody has asked, without their topology."""
+    policies = [policy for policy in _policies(campaign) if policy not in ("pinned", "none")]
+    hosts = [name for name in campaign.hosts if name not in topology_hosts]
+    if policies and hosts:
+        noun = "the host has" if len(hosts) == 1 else "hosts have"
         yield (
-            f"{host.name}: placement {' and '.join(chosen)} is decided when the host has been asked; name a "
-            "topology file to see it here"
+            f"{', '.join(hosts)}: placement {' and '.join(policies)} is decided when {noun} been asked; "
+            "a run prints the CPUs. For plan to show them, save the output of `lstopo --of xml` on the "
+            f"host, and name that file: hosts.{hosts[0]}.topology"
         )
-    if "pinned" not in policies:
+
+
+def _policies(campaign: Campaign) -> Sequence[str]:
+    return campaign.factors.get(PLACEMENT_FACTOR, (campaign.placement,))
+
+
+def _host_notes(campaign: Campaign, host: HostSpec, cases: list[Case]) -> Iterator[str]:
+    if "pinned" not in _policies(campaign):
         return
     instance_counts = [
         case.instances * case.taking_part(host.name) for case in cases if host.name in case.hosts
