@@ -490,8 +490,8 @@ def test_the_error_bound_behind_watts_above_idle_is_named() -> None:
 def test_letters_are_explained_in_markdown() -> None:
     made = "\n".join(markdown(screen_of([replace(one, flags=(RISES,)) for one in scaling_trials((1,))])))
     assert (
-        "- ! **(a)**: Warm up in window: h1: rate rises through the window (and 2 more); do: lengthen omit"
-        in made
+        "- ! **(a)**: Warm up in window: h1: rate rises through the window (and 2 more: show --full); "
+        "do: lengthen omit" in made
     )
 
 

@@ -140,8 +140,9 @@ def _ledger(soak: Soak) -> Iterator[Entry]:
     if soak.events:
         shown_events = [event for event in soak.events if event.kind != "first-failure"]
         if shown_events:
-            more = f" (and {len(shown_events) - 1} more)" if len(shown_events) > 1 else ""
-            yield (Line("events", prose=f"{event_line(shown_events[0])}{more}"),)
+            more = f"and {len(shown_events) - 1} more"
+            forms = (f" ({more}: show --full)", f" ({more})") if len(shown_events) > 1 else ("",)
+            yield tuple(Line("events", prose=f"{event_line(shown_events[0])}{form}") for form in forms)
 
 
 def _counted(value: float | None, what: str, done: str = "") -> str:
@@ -193,7 +194,7 @@ def _trust(soak: Soak) -> str:
 def _doubts(soak: Soak) -> Iterator[Entry]:
     for number, finding in enumerate(findings(soak).every, start=1):
         seen, advice = finding.sightings[0], finding.advice[0]
-        more = f" (and {len(finding.sightings) - 1} more)" if len(finding.sightings) > 1 else ""
+        more = f" (and {len(finding.sightings) - 1} more: show --full)" if len(finding.sightings) > 1 else ""
         forms = (
             f"{finding.kind.title}: {seen.where}: {seen.evidence}{more}; do: {advice}",
             f"{finding.kind.title} ({seen.where}); do: {advice}",

@@ -20,6 +20,8 @@ from linewatt.report.series import plural
 from linewatt.report.trials.digest import Digest
 from linewatt.units import first_of
 
+_SHOWN_IN = "show --full"
+"""the command that shows all findings"""
 MOST_NAMED = 3
 """series that share a limit; of more, how many there are"""
 
@@ -199,7 +201,7 @@ def _doubt(title: str, findings: Sequence[Finding]) -> Iterator[str]:
     """What was seen of it in the cases shown, and what to do, in ever fewer words."""
     seen = findings[0].sightings[0]
     more = sum(len(finding.sightings) for finding in findings) - 1
-    evidence = f"{seen.where}: {seen.evidence}{f' (and {more} more)' if more else ''}"
+    evidence = f"{seen.where}: {seen.evidence}{f' (and {more} more: {_SHOWN_IN})' if more else ''}"
     advice = findings[0].advice[0]
     yield f"{title}: {evidence}; do: {advice}"
     yield f"{title} ({seen.where}); do: {advice}"
