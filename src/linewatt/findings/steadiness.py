@@ -100,11 +100,11 @@ KINDS = (
         "doubtful",
         "case",
         ("throughput", "cpu"),
-        "The first run of a case is unlike the others: something was not warm yet, or still busy with "
+        "The first trial of a case is unlike the others: something was not warm yet, or still busy with "
         "earlier work. The means include it.",
         f"Its throughput, or the CPU use of an end, is {percent(VISIBLE_DRIFT)} or more from the mean of at "
         f"least {FEWEST_TO_DIFFER - 1} others and outside their prediction interval.",
-        "Compare its raw readings with those of the next run. Let hosts warm up (longer window.omit, or "
+        "Compare its raw readings with those of the next trial. Let hosts warm up (longer window.omit, or "
         "discard a first case).",
     ),
 )

@@ -20,9 +20,9 @@ KINDS = (
         "doubtful",
         "case",
         ("throughput", "cpu"),
-        "The runs of a case fall into two groups, as when streams share a receive queue in some. The "
+        "The trials of a case fall into two groups, as when streams share a receive queue in some. The "
         "mean is in neither group.",
-        "A gap in the sorted runs, or Hartigan's dip test; see docs/metrics.md, Statistics.",
+        "A gap in the sorted trials, or Hartigan's dip test; see docs/metrics.md, Statistics.",
         "Give each stream a queue (steer: true), use more streams, or pin processes; look at each mode "
         "separately.",
     ),
@@ -31,21 +31,21 @@ KINDS = (
         "doubtful",
         "case",
         ("throughput", "cpu"),
-        "Fewer than 10 runs of a case differ by more than noise within a run explains. They may have two "
-        "modes, with the mean in neither; so few runs cannot tell.",
-        f"The runs have a standard deviation above {FAR_ERRORS:g} times the standard error of a run (with "
+        "Fewer than 10 trials of a case differ by more than noise within a trial explains. They may have two "
+        "modes, with the mean in neither; so few trials cannot tell.",
+        f"The trials have a standard deviation above {FAR_ERRORS:g} times the standard error of a trial (with "
         f"autocorrelation), and they are {percent(FAR_PART)} of the mean apart or on two levels; or they "
-        "alternate between two levels. Not raised if the first run, or a drift, explains it. See "
+        "alternate between two levels. Not raised if the first trial, or a drift, explains it. See "
         "docs/metrics.md, Statistics.",
-        "Run the case 10 times or more (trials: 10). Until then, look at each run.",
+        "Run the case 10 times or more (trials: 10). Until then, look at each trial.",
     ),
     Kind(
         "drifts-over-trials",
         "doubtful",
         "case",
         ("throughput", "comparison"),
-        "Throughput rises or falls from run to run over the campaign.",
-        f"A slope over time of {percent(VISIBLE_DRIFT)} or more, not explained by the spread of the runs.",
+        "Throughput rises or falls from trial to trial over the campaign.",
+        f"A slope over time of {percent(VISIBLE_DRIFT)} or more, not explained by the spread of the trials.",
         "Check temperature, frequency and other processes; compare interleaved cases only (order: "
         "interleaved).",
     ),

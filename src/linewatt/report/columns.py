@@ -46,7 +46,7 @@ def case_cell(metric: CaseMetric, summary: CaseSummary, unit: Unit) -> Cell:
         return replace(cell, note="; ".join(filter(None, (cell.note, "two modes"))))
     if summary.unresolved is not None:
         ends = (unit.text(unit.from_si(summary.unresolved.values[at])) for at in (0, -1))
-        return replace(cell, note="; ".join(filter(None, (cell.note, f"runs {' to '.join(ends)}"))))
+        return replace(cell, note="; ".join(filter(None, (cell.note, f"trials {' to '.join(ends)}"))))
     return cell
 
 

@@ -115,9 +115,9 @@ def test_all_that_a_first_run_has_otherwise_is_told() -> None:
     (summary,) = summarise(trials)
     (flag,) = [flag for flag in summary.case_flags if flag.code == "first-trial-differs"]
     assert flag.evidence == (
-        "first run (trial 1): throughput 7.00 Gbps, mean of the 4 later runs 9.40 Gbps (−25.5 %); "
-        "sender's CPU use 0.36 cores, mean of the 4 later runs 0.54 cores (−33.4 %); "
-        "receiver's CPU use 0.60 cores, mean of the 4 later runs 0.90 cores (−33.4 %)"
+        "trial 1, the first: throughput 7.00 Gbps, mean of the 4 later trials 9.40 Gbps (−25.5 %); "
+        "sender's CPU use 0.36 cores, mean of the 4 later trials 0.54 cores (−33.4 %); "
+        "receiver's CPU use 0.60 cores, mean of the 4 later trials 0.90 cores (−33.4 %)"
     )
 
 
@@ -126,7 +126,7 @@ def test_each_run_stands_beside_its_mean_in_the_table_and_on_the_first_screen() 
     (summary,) = view.summaries
     speed = METRIC_BY_NAME["throughput_bps"]
     assert summary.unresolved == Unresolved((2.38e9, 2.402e9, 2.951e9), "far apart", 5e6)
-    assert case_cell(speed, summary, speed.units[0]).note == "runs 2.380 to 2.951"
+    assert case_cell(speed, summary, speed.units[0]).note == "trials 2.380 to 2.951"
     (group,) = view.groups
     notes = [note for note in scalability_table(group, view.marks).notes if note.lead.startswith("Runs of")]
     assert [note.sentence for note in notes] == [
@@ -134,11 +134,11 @@ def test_each_run_stands_beside_its_mean_in_the_table_and_on_the_first_screen() 
     ]
     screen = first_screen_of_trials(view)
     assert screen is not None
-    assert "2.578 Gbps (runs 2.380, 2.402, 2.951) (a)" in screen.sentence
+    assert "2.578 Gbps (trials 2.380, 2.402, 2.951) (a)" in screen.sentence
     assert "throughput, CPU: doubtful (a)" in screen.trust
     (flag,) = summary.case_flags
-    assert "3 runs: 2.380, 2.402, 2.951 Gbps, range 22 % of the mean" in flag.evidence
-    assert "standard error of one run ± 5.00 Mbps" in flag.evidence
+    assert "3 trials: 2.380, 2.402, 2.951 Gbps, range 22 % of the mean" in flag.evidence
+    assert "standard error of one trial ± 5.00 Mbps" in flag.evidence
 
 
 def test_runs_of_one_mode_have_nothing_beside_their_mean() -> None:

@@ -109,7 +109,7 @@ def test_a_case_with_two_modes_says_so_with_what_to_do_in_every_view() -> None:
     assert row["throughput_mode_low_bps_mean"] == pytest.approx(84e9)
     (note,) = finding_notes(gather_findings(trials, [summary]))
     assert (note.count, note.trials, note.mark) == (1, tuple(range(1, 11)), "a")
-    assert "7 runs at 94" in note.sightings[0].evidence
+    assert "7 trials at 94" in note.sightings[0].evidence
     assert "steer: true" in note.advice[0]
     assert "streams: 8" in note.advice[0]
 

@@ -185,7 +185,7 @@ def test_runs_that_get_slower_over_the_campaign_are_told_once_for_their_case() -
     (summary,) = summarise(runs(values))
     (flag,) = summary.case_flags
     assert flag.code == "drifts-over-trials"
-    assert "throughput falls over 10 runs" in flag.evidence
+    assert "throughput falls over 10 trials" in flag.evidence
     assert "10 min 30 s" in flag.evidence
 
 

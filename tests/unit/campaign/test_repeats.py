@@ -185,9 +185,9 @@ def test_a_result_whose_cases_are_sure_enough_is_complete_and_says_why_they_stop
     assert result.repeats is not None
     (case,) = result.repeats.cases
     assert (case.runs, case.trials_left_out, case.until_met) == (10, 5, True)
-    assert case.why.endswith("after 10 runs, ± 1 % was asked for")
+    assert case.why.endswith("after 10 trials, ± 1 % was asked for")
     (line,) = repeats_lines(result)
-    assert "reached by 1 case after 10 runs" in line
+    assert "reached by 1 case after 10 trials" in line
 
 
 def test_a_case_that_was_never_sure_says_how_sure_it_is(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_the_plan_says_what_is_least_and_most(tmp_path: Path) -> None:
     assert "1 case × 10 to 30 trials, until ± 1 % = at most 30" in headline
     assert headline.endswith("11 min 16 s to 33 min 38 s")
     few = campaign(tmp_path, "trials: {min: 3, until: 1%}")
-    assert any("may stop after 3 runs" in note for note in plan_campaign(few, 1).notes)
+    assert any("may stop after 3 trials" in note for note in plan_campaign(few, 1).notes)
 
 
 def test_a_stored_campaign_keeps_when_its_cases_stop(tmp_path: Path) -> None:

@@ -64,11 +64,11 @@ def case_flags(
         yield Flag(
             "modes-unresolved",
             where,
-            f"throughput of {len(unclear.values)} runs: {format_rates(unclear.values)}, "
+            f"throughput of {len(unclear.values)} trials: {format_rates(unclear.values)}, "
             f"range {format_percent(unclear.range_ratio, 0)} of the mean{_why(unclear)}; "
-            f"with fewer than {FEWEST_RUNS} runs linewatt cannot tell whether there are two modes",
+            f"with fewer than {FEWEST_RUNS} trials linewatt cannot tell whether there are two modes",
             f"repeat the case {FEWEST_RUNS} times or more (trials: {FEWEST_RUNS}); streams may share a "
-            "receive queue in some runs (steer: true, streams: 8), or processes and interrupts may move "
+            "receive queue in some trials (steer: true, streams: 8), or processes and interrupts may move "
             "(placement)",
         )
     if two_modes is not None:
@@ -94,7 +94,7 @@ def case_flags(
         yield Flag(
             "drifts-over-trials",
             where,
-            f"throughput {went} over {len(values)} runs from {format_rate(trend.first)} to "
+            f"throughput {went} over {len(values)} trials from {format_rate(trend.first)} to "
             f"{format_rate(trend.last)} ({change}) in {format_seconds(max(times_s) - min(times_s))}",
             "check temperature, frequency and other processes; let hosts warm up, and compare interleaved "
             "cases only (order: interleaved)",
@@ -116,13 +116,13 @@ def _congestion(where: str, trials: Sequence[Trial]) -> Iterator[Flag]:
         yield Flag(
             "congestion-differs",
             where,
-            f"congestion control in {len(trials)} runs: {usage_words}",
+            f"congestion control in {len(trials)} trials: {usage_words}",
             "set it (settings: sysctl: net.ipv4.tcp_congestion_control) and measure again",
         )
 
 
 def _first(where: str, trials: Sequence[Trial]) -> Iterator[Flag]:
-    """A first run that is unlike the others in throughput or in CPU use."""
+    """A first trial that is unlike the others in throughput or in CPU use."""
     ordered = sorted(trials, key=lambda trial: trial.started_s)
     differences = []
     for name, read, text in _FIGURES:
@@ -131,16 +131,17 @@ def _first(where: str, trials: Sequence[Trial]) -> Iterator[Flag]:
             mean = fmean(values[1:])
             change = format_change(values[0] / mean - 1)
             differences.append(
-                f"{name} {text(values[0])}, mean of the {len(values) - 1} later runs {text(mean)} ({change})"
+                f"{name} {text(values[0])}, "
+                f"mean of the {len(values) - 1} later trials {text(mean)} ({change})"
             )
     if differences:
         first, *others = differences
         yield case_flag(
             "first-trial-differs",
             where,
-            (f"first run (trial {ordered[0].number}): {first}", *others),
-            "compare its raw readings with those of the next run; let hosts warm up (longer window.omit, or "
-            "a first case that you discard)",
+            (f"trial {ordered[0].number}, the first: {first}", *others),
+            "compare its raw readings with those of the next trial; let hosts warm up (longer window.omit, "
+            "or a first case that you discard)",
         )
 
 
@@ -161,12 +162,12 @@ def _why(unclear: Unresolved) -> str:
     ]
     if unclear.error is None:
         return levels
-    return f"{levels}, standard error of one run ± {format_rate(unclear.error)}"
+    return f"{levels}, standard error of one trial ± {format_rate(unclear.error)}"
 
 
 def _mode(mode: Estimate) -> str:
     spread = "" if mode.sd is None else f" ± {format_rate(mode.sd)}"
-    return f"{mode.n} runs at {format_rate(mode.mean)}{spread}"
+    return f"{mode.n} trials at {format_rate(mode.mean)}{spread}"
 
 
 def power_flags(trials: Sequence[Trial]) -> Iterator[Flag]:

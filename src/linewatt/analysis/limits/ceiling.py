@@ -280,4 +280,4 @@ def _repeats(throughput: Estimate) -> _Answer:
     if throughput.sd is None:
         return None, "whether it repeats: one run"
     spread = throughput.sd / throughput.mean
-    return spread < CEILING_SD_RATIO, f"repeats to {format_percent(spread)} (SD of {throughput.n} runs)"
+    return spread < CEILING_SD_RATIO, f"repeats to {format_percent(spread)} (SD of {throughput.n} trials)"

@@ -123,7 +123,7 @@ class RepeatOutcome:
         target_words = f"± {100 * self.rule.until_ratio:g} %"
         reach = self.half_width_ratio
         reach_words = "unknown" if reach is None else f"± {100 * reach:.2g} %"
-        ran = f"{self.runs} run{'' if self.runs == 1 else 's'}"
+        ran = f"{self.runs} trial{'' if self.runs == 1 else 's'}"
         if self.stopped and reach is not None and reach <= self.rule.until_ratio:
             return f"{reach_words} after {ran}, {target_words} was asked for"
         if self.stopped:  # it was narrow enough, and went on for a case that it is compared with

@@ -45,7 +45,7 @@ def notes(
         yield f"seed: has no effect, because the order is {campaign.order}"
     if campaign.min_trials is not None and campaign.min_trials < SURE_RUNS:
         yield (
-            f"trials: where cases may stop after {campaign.min_trials} runs, a 95 % CI covers about 92 %; "
+            f"trials: where cases may stop after {campaign.min_trials} trials, a 95 % CI covers about 92 %; "
             f"with min: {SURE_RUNS} it covers 94 %"
         )
     yield from _search_notes(campaign, cases)

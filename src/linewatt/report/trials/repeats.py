@@ -25,7 +25,7 @@ def repeats_phrases(result: Result) -> list[str]:
     first = f"Trials: {repeats.min} to {repeats.max} a case, until its mean throughput is known to {target}"
     if met:
         runs = f"{min(met)}" if min(met) == max(met) else f"{min(met)} to {max(met)}"
-        first += f"; reached by {plural(len(met), 'case')} after {runs} runs"
+        first += f"; reached by {plural(len(met), 'case')} after {runs} trials"
     lines = [first]
     for case in short[:MOST_NAMED]:
         lines.append(f"{case.sender} → {case.receiver}, case {case.case_key}: {case.why}")

@@ -135,14 +135,14 @@ def _fastest_first(best: Sequence[Best]) -> list[Best]:
 def rate(summary: CaseSummary, view: Digest, *, with_letters: bool = True) -> tuple[str, str]:
     """``9.154 Gbps (a)``, with what makes it doubtful, and ``(8.895 to 9.414)``, the 95 % CI of its mean.
 
-    Why there is none stands in its place. Runs that may be of two modes stand beside their mean.
+    Why there is none stands in its place. Trials that may be of two modes stand beside their mean.
     """
     speed = METRIC_BY_NAME["throughput_bps"]
     unit = speed.unit([summary])
     cell = case_cell(speed, summary, unit)
     if summary.unresolved is not None:
-        runs = ", ".join(unit.text(unit.from_si(bps)) for bps in summary.unresolved.values)
-        cell = replace(cell, note=f"runs {runs}")
+        trials = ", ".join(unit.text(unit.from_si(bps)) for bps in summary.unresolved.values)
+        cell = replace(cell, note=f"trials {trials}")
     ci = ci_text(speed, summary, unit)
     unknown = "one trial: its spread is not known" if view.result.imported_table is None else "CI not known"
     doubts = view.marks.cell(summary.case, "throughput") if with_letters else ()
