@@ -15,6 +15,8 @@ from tests.report_factories import result, scaling_trials
 
 from linewatt.campaign.planning.plan import plan_campaign
 from linewatt.campaign.reading.file import load_campaign
+from linewatt.engine import events
+from linewatt.engine.campaign import CampaignRun
 from linewatt.engine.readiness import readiness_cpu as cpu
 from linewatt.engine.readiness import readiness_host as host
 from linewatt.engine.readiness import readiness_net as net
@@ -34,6 +36,7 @@ from linewatt.engine.readiness.readiness import (
     fixes_of_checks,
     worst_status,
 )
+from linewatt.engine.run import Places
 from linewatt.engine.undo.leftover import Leftover
 from linewatt.hosts.base import DataPort, HostSpec
 from linewatt.hosts.clock import Offset
@@ -41,6 +44,7 @@ from linewatt.hosts.facts import read as facts
 from linewatt.hosts.limits import Limits, Pace
 from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import Case
+from linewatt.records import NotReady
 from linewatt.report.printing.screen import fitted
 from linewatt.report.trials.answer.first_screen import first_screen_of_trials
 from linewatt.report.trials.digest import digest_of
@@ -734,6 +738,21 @@ def test_what_check_calls_a_failure_is_told_by_a_run(
 def test_a_run_on_hosts_that_are_ready_tells_nothing(tmp_path: Path) -> None:
     assert failed_at_start(tmp_path) == []
     assert failed_at_start(tmp_path, cpu={"governor": None}) == []  # not known is no failure
+
+
+def test_a_run_names_a_failed_check_by_its_title(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "two.yaml"
+    hosts = ", ".join(f"{name}: {{address: {name}.example, data: eth0}}" for name in ("h1", "h2"))
+    file.write_text(f"name: two\nhosts: {{{hosts}}}\npairs: [h1 -> h2]\ntests: [tcp]\n")
+    campaign = load_campaign(file)
+    told: list[events.Event] = []
+    run = CampaignRun(campaign, plan_campaign(campaign, 1), Places(tmp_path, tmp_path), told.append)
+    check = NotReady(host="h2", check="tick", found="by the tick", advice="boot with nohz_full")
+    monkeypatch.setattr("linewatt.engine.readiness.at_start.failures", lambda *_: (check,))
+    assert run._not_ready(()) == (check,)
+    assert told == [events.Warned("h2: not ready (CPU accounting): by the tick; boot with nohz_full")], (
+        "not by its code"
+    )
 
 
 def test_a_host_that_was_not_ready_makes_throughput_doubtful_on_the_first_screen() -> None:
