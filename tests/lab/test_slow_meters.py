@@ -17,7 +17,7 @@ from tests.truth.others import undisturbed
 from linewatt.features.lab import api as lab
 from linewatt.features.lab.bmc_recipe import TRUTH
 from linewatt.features.lab.system import search_path
-from linewatt.store import read
+from linewatt.store import each_result, read
 from linewatt.store.meters import LOOKED_SLOW
 
 pytestmark = [
@@ -84,7 +84,7 @@ def measured(bench: Bench, truth: Truth, trials: int, rate: str = "1G") -> read.
     with truth.watched():
         until(truth.is_known, 60, "the feeder to say what hosts drew")
         bench.run("run", file, limit_s=RUN_LIMIT_S)
-    return read.load_result(read.result_dirs(bench.results)[-1])
+    return read.load_result(each_result.result_dirs(bench.results)[-1])
 
 
 def on_a_quiet_machine(built: lab.Lab, tmp_path: Path, trials: int, rate: str = "1G") -> tuple[Bench, Truth]:

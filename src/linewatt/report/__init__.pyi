@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+from . import list_document as list_document
 from . import listing as listing
 from .amounts import bits_text as bits_text
 from .amounts import bytes_text as bytes_text

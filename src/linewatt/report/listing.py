@@ -4,25 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from linewatt.analysis.cases import mean_bps
 from linewatt.analysis.metrics import MBPS_PER_W
-from linewatt.declare import SELDOM, Schema, keys_of, listing, one_of, record
 from linewatt.foreign import one_line
-from linewatt.json_document import document_of, fill, of_class
 from linewatt.model import Provenance
-from linewatt.records import Count
-from linewatt.report.glance import Glance, of_trials
-from linewatt.report.kinds import result_kind
-from linewatt.report.printing.export import Versioned
+from linewatt.report.glance import Glance
 from linewatt.report.printing.text_table import DOUBTFUL, render_table, text_columns
 from linewatt.report.provenance import provenance_legend, provenance_mark
 from linewatt.report.series import test_title
@@ -38,13 +32,8 @@ from linewatt.report.table import (
     legend_notes,
     text_cells,
 )
-from linewatt.store import Damaged, Result, cached_of_result, load_result
+from linewatt.store import Damaged, cached_of_result
 from linewatt.units import MISSING, format_rate, format_time_utc
-
-if TYPE_CHECKING:
-    from linewatt.report.trials.digest import Digest
-
-SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,140 +73,13 @@ class Listed:
 
 def kept(path: Path) -> Listed:
     """One line of the list, made once as long as the result stays as it is. Raises StoreError."""
-    return cached_of_result(path, "list", Listed, lambda: listed(load_result(path)))
+    return cached_of_result(path, "list", Listed, lambda: _read_line(path))
 
 
-def listed(result: Result, view: Digest | None = None) -> Listed:
-    """One line of the list; ``view`` is the result's digest where there is one. Raises StoreError."""
-    from linewatt.report.trials.digest import digest_of, heading
+def _read_line(path: Path) -> Listed:
+    from linewatt.report import list_line  # half of a list's time, where all lines are cached
 
-    view = view or digest_of(result)
-    about = heading(view)
-    if kind := result_kind(result.manifest):
-        return kind.listed(result, about)
-    best, glance = _best_case(view)
-    return Listed(about, len(view.findings.every), best=best, shown=len(view.notes), glance=glance)
-
-
-def _best_case(view: Digest) -> tuple[Best | None, Glance | None]:
-    """The case of the first screen, or a higher rate that a search found, with how its series went.
-
-    ``None`` where no case has a throughput.
-    """
-    from linewatt.report.trials.answer.first_screen import leading_case
-
-    leading = leading_case(view)
-    if leading is None:
-        return None, None
-    chosen = leading.summary
-    power = chosen.power("receiver")
-    per_watt = None if power is None else power.system_bps_per_w
-    elsewhere = chosen.case.told_elsewhere("receiver")
-    why = (
-        chosen.reasons.get("receiver_power", "not known")
-        if elsewhere
-        else "no source of power was named"
-        if power is None
-        else power.reasons.get("system_bps_per_w", "not known")
-    )
-    best = Best(
-        chosen.case.test,
-        mean_bps(chosen),
-        None if per_watt is None else per_watt.mean,
-        None if power is None else power.system_provenance,
-        "" if per_watt is not None else why,
-        bool(view.findings.doubts(chosen.case, "throughput")) or not leading.is_certain,
-        bool(view.findings.doubts(chosen.case, "power", "receiver")),
-        leading.is_at_least,
-    )
-    return best, of_trials(view, chosen)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BestDocument:
-    test: str
-    throughput_bps: float
-    """Mean of the fastest case; of an experiment, of its best setting."""
-    throughput_doubtful: bool
-    throughput_at_least: bool = field(default=False, metadata=SELDOM)
-    """A searched rate above which no more was lost, or nothing sent."""
-    system_mbps_per_w: float | None
-    """At its receiver; of a soak at its server."""
-    system_mbps_per_w_doubtful: bool
-    provenance: str | None
-    reasons: dict[str, str]
-    """Why a figure is missing, by name."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedKeys:
-    """What a row of ``list --json`` has behind the heading of its result."""
-
-    flags_count: Count | None
-    """Findings, each at its scope."""
-    flags_reason: str | None
-    """Why they are not counted."""
-    damaged: None = None
-    lacks: str | None
-    """What of a soak's files cannot be read or is not there."""
-    best: BestDocument | None
-    best_reason: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class DamagedDocument:
-    """A result that cannot be read."""
-
-    id: str
-    damaged: str
-    """Why it cannot be read, or shown."""
-
-
-def as_document(results: Sequence[Listed | Damaged]) -> list[dict[str, Any]]:
-    """The rows of ``list --json``; of a damaged result there is its id and why."""
-    return [
-        document_of(DamagedDocument(result.id, result.reason))
-        if isinstance(result, Damaged)
-        else {**result.heading, **document_of(_listed_keys(result))}
-        for result in results
-    ]
-
-
-def schema() -> Schema:
-    """Of ``list --json``."""
-    from linewatt.report.trials.schema import heading_schema
-
-    shown = record({**heading_schema(), **keys_of(of_class(ListedKeys))})
-    rows = listing(one_of(shown, of_class(DamagedDocument)), "By id.")
-    return record({**keys_of(of_class(Versioned)), "results": rows})
-
-
-def _listed_keys(result: Listed) -> ListedKeys:
-    best = result.best
-    return fill(
-        ListedKeys,
-        result,
-        flags_count=result.findings,
-        flags_reason=result.reason,
-        damaged=None,
-        best=None if best is None else _best_document(best),
-        best_reason=None if best is not None else result.reason or _NO_THROUGHPUT,
-    )
-
-
-def _best_document(best: Best) -> BestDocument:
-
-    per_watt = best.bps_per_w
-    return fill(
-        BestDocument,
-        best,
-        throughput_doubtful=best.doubtful_throughput,
-        throughput_at_least=best.at_least,
-        system_mbps_per_w=None if per_watt is None else MBPS_PER_W.from_si(per_watt),
-        system_mbps_per_w_doubtful=best.doubtful_watts,
-        provenance=None if per_watt is None else best.provenance,
-        reasons={} if per_watt is not None else {"system_mbps_per_w": best.reason},
-    )
+    return list_line.read_line(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,7 +177,7 @@ def _shared_length(first: str, second: str) -> int:
     return next((at for at, (a, b) in pairs if a != b), min(len(first), len(second)))
 
 
-_NO_THROUGHPUT = "no throughput is on record"
+NO_THROUGHPUT = "no throughput is on record"
 _AT_LEAST = "≥ at least: a searched rate above which no more was lost, or nothing was sent"
 _BEST = (
     "Best: mean of the fastest case, or of the best setting as in show; Mbps/W at its receiver (soak: server)"
@@ -330,7 +192,7 @@ def _lacks(result: Listed | Damaged) -> Iterator[Lack]:
     if result.best is not None and result.best.bps_per_w is None:
         yield Lack("Mbps/W", result.best.reason, id_of(result))
     elif result.best is None and result.reason is None:
-        yield Lack("Best, Mbps/W", _NO_THROUGHPUT, id_of(result))
+        yield Lack("Best, Mbps/W", NO_THROUGHPUT, id_of(result))
 
 
 def remarks(result: Listed | Damaged) -> list[str]:

@@ -140,7 +140,7 @@ SCHEMAS: dict[str, Declared] = {
             "list",
             "`list --json`",
             "Stored results, each with its answer.",
-            partial(_beside, "report.listing"),
+            partial(_beside, "report.list_document"),
         ),
         Declared(
             "show",

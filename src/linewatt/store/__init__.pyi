@@ -7,6 +7,11 @@ from .derived import derived_document_path as derived_document_path
 from .derived import derived_files as derived_files
 from .derived import newest_derived as newest_derived
 from .derived import write_derived as write_derived
+from .each_result import Damaged as Damaged
+from .each_result import Unproven as Unproven
+from .each_result import read_each as read_each
+from .each_result import reading_results as reading_results
+from .each_result import result_dirs as result_dirs
 from .further import further_folder as further_folder
 from .further import further_numbers as further_numbers
 from .further import stored_further_folders as stored_further_folders
@@ -24,9 +29,7 @@ from .raw import raw_pack_of as raw_pack_of
 from .raw import raw_text as raw_text
 from .raw import raw_texts as raw_texts
 from .raw import raw_texts_in as raw_texts_in
-from .read import Damaged as Damaged
 from .read import Result as Result
-from .read import Unproven as Unproven
 from .read import find_result as find_result
 from .read import idle_windows as idle_windows
 from .read import load_manifest as load_manifest
@@ -36,13 +39,10 @@ from .read import numbered_files as numbered_files
 from .read import parse_stored as parse_stored
 from .read import read_as as read_as
 from .read import read_document as read_document
-from .read import read_each as read_each
 from .read import read_json as read_json
 from .read import read_meters as read_meters
 from .read import read_numbered as read_numbered
 from .read import read_trial as read_trial
-from .read import reading_results as reading_results
-from .read import result_dirs as result_dirs
 from .read import trial_dirs as trial_dirs
 from .read import value_of_document as value_of_document
 from .read import warm_up_reading as warm_up_reading

@@ -3,13 +3,10 @@
 
 from __future__ import annotations
 
-import errno
 import itertools
 import os
 import re
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -19,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from linewatt import foreign
 from linewatt.core.feature import named_result, result_kind_of
-from linewatt.errors import DamagedFile, LinewattError, ParseError, StoreError, UnknownResult
+from linewatt.errors import DamagedFile, ParseError, StoreError, UnknownResult
 from linewatt.hosts import goes_with_its_command
 from linewatt.model import Counters, Trial
 from linewatt.power_source_keys import SourceValues, correct_trial, values_of
@@ -35,8 +32,8 @@ from linewatt.records import (
     Repeats,
     Searches,
 )
-from linewatt.store import derived, sums
-from linewatt.store.helpers import helpers
+from linewatt.store import derived
+from linewatt.store.each_result import result_dirs
 from linewatt.store.idle import with_idle
 from linewatt.store.meters import known_meters, with_meters
 from linewatt.units import did_you_mean, stamp
@@ -388,91 +385,3 @@ def parse_stored(path: Path, parse: Callable[[str, str, foreign.Limits], T]) -> 
         raise DamagedFile(error.problem, where=path) from error
     except ValueError as error:
         raise StoreError(str(error), where=path) from error
-
-
-class Unproven(StoreError):
-    """What was made of a result failed, and nothing tells whether its files or linewatt are wrong."""
-
-
-@dataclass(frozen=True, slots=True)
-class Damaged:
-    """A result that cannot be read, and why; ``proven``: it is no fault of linewatt's own."""
-
-    id: str
-    path: Path
-    reason: str
-    proven: bool = True
-
-
-_OF_OUTPUT = (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG)
-"""errors of writing what a command prints"""
-
-
-@contextmanager
-def reading_results(*paths: Path) -> Iterator[None]:
-    """Around what reads results and makes something of them.
-
-    Only a reader calls a file damaged, by a StoreError. Any other error may be linewatt's own, and is raised
-    as it is where every file is as it was written. Where one is not, that is said beside the error, in a
-    StoreError; where no checksums tell, just that, in Unproven.
-    """
-    try:
-        yield
-    except LinewattError:
-        raise
-    except Exception as error:
-        if isinstance(error, OSError) and error.filename is None and error.errno in _OF_OUTPUT:
-            raise
-        description = foreign.one_line(f"{type(error).__name__}: {error}"[:200])
-        for path in sorted(paths, key=sums.has_list, reverse=True):  # what can be proven is said first
-            if not sums.has_list(path):
-                raise Unproven(
-                    f"{path}: {_NOT_SHOWN}: {description}; without {sums.SUMS_FILE} {_UNTOLD}"
-                ) from error
-            if (problem := sums.damage(path)) is not None:
-                raise StoreError(
-                    f"{path / problem.name}: {problem.why}; {_NOT_SHOWN}: {description}"
-                ) from error
-        raise
-
-
-_NOT_SHOWN = "what is made of the result failed"
-_UNTOLD = "nothing tells whether its files or linewatt are wrong"
-
-
-ALONE_S = 0.5
-"""how long results are read before other processes help: of most, what is kept is read in that time"""
-
-
-def read_each(
-    root: Path, reader: Callable[[Path], T], tell: Callable[[int, int], None] | None = None
-) -> tuple[list[T], list[Damaged]]:
-    """What ``reader`` returns for each result below ``root``, oldest first, and the unreadable results.
-
-    ``tell``, where somebody waits, is told how many have been read, of how many. Other processes help then:
-    ``reader`` keeps what it makes (:func:`~linewatt.store.cache.cached_of_result`).
-    """
-    values: list[T] = []
-    unread: list[Damaged] = []
-    paths = result_dirs(root)
-    began_s = time.monotonic()
-    with ExitStack() as helped:
-        is_alone = tell is not None
-        for at, path in enumerate(paths):
-            if is_alone and time.monotonic() - began_s >= ALONE_S:
-                is_alone = False
-                helped.enter_context(helpers(paths[at + 1 :], reader))
-            try:
-                with reading_results(path):
-                    values.append(reader(path))
-            except StoreError as error:
-                unread.append(Damaged(path.name, path, str(error), not isinstance(error, Unproven)))
-            if tell is not None:
-                tell(at + 1, len(paths))
-    return values, unread
-
-
-def result_dirs(root: Path) -> list[Path]:
-    """Directories of results below ``root``, by name; also one whose manifest was taken away."""
-    folders = {path.parent for name in ("manifest.json", sums.SUMS_FILE) for path in root.glob(f"*/{name}")}
-    return sorted(path for path in folders if not path.name.startswith("."))

@@ -24,7 +24,7 @@ from linewatt.errors import InvalidInput, LinewattError, StoreError
 from linewatt.foreign import MIB, shortened
 from linewatt.store import sums
 from linewatt.store.cache import cache_folder
-from linewatt.store.read import Damaged
+from linewatt.store.each_result import Damaged
 
 SCHEME = "s3:/"
 """how the path begins that Python makes of ``s3://bucket/prefix``"""

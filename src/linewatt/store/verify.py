@@ -11,6 +11,7 @@ from pathlib import Path
 from linewatt.core.feature import feature_functions
 from linewatt.errors import StoreError
 from linewatt.store import raw, read, samples, sums
+from linewatt.store.each_result import reading_results
 from linewatt.store.sums import Problem
 
 
@@ -51,7 +52,7 @@ def _unreadable(result: Path) -> Iterator[Problem]:
     readers += [(pack, partial(raw.raw_texts, raw.folder_of(pack))) for pack in raw.packs(result)]
     for stored_files in feature_functions("stored_files"):
         readers += stored_files(result)
-    with read.reading_results(result):
+    with reading_results(result):
         for path, reader in readers:
             try:
                 reader()

@@ -45,8 +45,8 @@ from linewatt.engine.repeats import Remaining
 from linewatt.errors import InvalidInput, StoreError
 from linewatt.model import Case, Flag, Trial, Window
 from linewatt.records import EndedSearch, Host, InstanceRule, Searches
-from linewatt.report.listing import as_document as as_list
-from linewatt.report.listing import listed
+from linewatt.report.list_document import as_document as as_list
+from linewatt.report.list_line import listed
 from linewatt.report.printing import html, screen
 from linewatt.report.trials.answer.first_screen import first_screen_of_trials
 from linewatt.report.trials.digest import digest_document, digest_of

@@ -38,8 +38,8 @@ from linewatt.errors import InvalidInput
 from linewatt.json_document import document_of
 from linewatt.model import Case, Trial, Window
 from linewatt.records import EndedSearch, RateRule, Searches
-from linewatt.report.listing import as_document as as_list
-from linewatt.report.listing import listed
+from linewatt.report.list_document import as_document as as_list
+from linewatt.report.list_line import listed
 from linewatt.report.listing import show as show_list
 from linewatt.report.printing import html, screen
 from linewatt.report.trials.answer.first_screen import first_screen_of_trials

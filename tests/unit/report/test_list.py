@@ -18,18 +18,18 @@ from tests.unit.conftest import Run
 
 from linewatt.cli.output import console
 from linewatt.model import Case, Flag
-from linewatt.report import listing
+from linewatt.report import list_document, list_line, listing
 from linewatt.report.listing import Listed
 from linewatt.report.trials.answer.first_screen import first_screen_of_trials
 from linewatt.report.trials.digest import digest_of
 from linewatt.store import read
-from linewatt.store.read import Damaged
+from linewatt.store.each_result import Damaged
 
 GONE = failed(1, Case("tcp", "h1", "h2"), "gone")
 
 
 def kept(*made: Any) -> list[Listed | Damaged]:
-    return [listing.listed(one) for one in made]
+    return [list_line.listed(one) for one in made]
 
 
 def printed(every: list[Listed | Damaged], width: int) -> list[str]:
@@ -81,7 +81,7 @@ def test_a_wide_terminal_has_whole_ids_and_how_much_is_done() -> None:
 
 
 def listed_as(result_id: str, created_s: float, name: str) -> Listed:
-    return listing.listed(result(demo_trials(), id=result_id, name=name, created_s=created_s))
+    return list_line.listed(result(demo_trials(), id=result_id, name=name, created_s=created_s))
 
 
 def test_a_short_id_is_longer_where_another_begins_so_and_names_the_result() -> None:
@@ -106,7 +106,7 @@ def test_the_best_of_an_experiment_is_the_setting_that_show_names(cv: float) -> 
     """Also where another setting is faster, but not proven so: then the base."""
     measured = experiment_result(experiment_trials(trials=5 if cv < 0.01 else 2, cv=cv))
     view = digest_of(measured)
-    screen, listed = first_screen_of_trials(view), listing.listed(measured, view)
+    screen, listed = first_screen_of_trials(view), list_line.listed(measured, view)
     assert screen is not None
     assert listed.best is not None
     rate = f"{listed.best.throughput_bps / 1e9:.2f} Gbps"
@@ -153,7 +153,7 @@ def test_a_figure_that_a_finding_makes_doubtful_has_a_star() -> None:
 def test_a_soak_has_its_mean_rate_and_what_its_server_moved_for_each_watt(run: Run) -> None:
     write_soak(Path("results"), Shape(duration_s=60))
     (path,) = Path("results").iterdir()
-    one = listing.listed(read.load_result(path))
+    one = list_line.listed(read.load_result(path))
     assert one.best is not None
     assert one.best.provenance == "simulated"
     row = printed([one], 80)[2]
@@ -170,7 +170,7 @@ def test_a_soak_has_its_mean_rate_and_what_its_server_moved_for_each_watt(run: R
 
 def soak_listed(**shape: Any) -> Listed:
     path = soak_of_day(**shape)
-    return listing.listed(read.load_result(path))
+    return list_line.listed(read.load_result(path))
 
 
 def test_a_soak_whose_rate_or_watts_are_doubtful_has_a_star(run: Run) -> None:
@@ -204,13 +204,13 @@ def test_the_column_counts_the_findings_that_show_lists(run: Run) -> None:
     view = digest_of(result(made))
     assert (one.findings, one.shown) == (len(view.findings.every), len(view.notes))
     assert one.findings != one.shown
-    assert listing.as_document([one])[0]["flags_count"] == one.findings
+    assert list_document.as_document([one])[0]["flags_count"] == one.findings
     (row,) = (line for line in printed([one], 120) if line.startswith(str(one.heading["id"])))
     assert row.split()[5] == str(one.shown)
 
 
 def test_json_has_the_answer_with_its_provenance_and_what_is_missing_with_its_reason() -> None:
-    demo, lab, _, none, broken = listing.as_document(several())
+    demo, lab, _, none, broken = list_document.as_document(several())
     assert lab["best"] == {
         "test": "tcp",
         "throughput_bps": pytest.approx(110e9, rel=0.01),
@@ -229,7 +229,7 @@ def test_json_has_the_answer_with_its_provenance_and_what_is_missing_with_its_re
 def test_what_is_listed_is_kept_as_it_is_made(tmp_path: Path) -> None:
     from pydantic import TypeAdapter
 
-    made = listing.listed(
+    made = list_line.listed(
         read.load_result(stored(tmp_path, result(powered(scaling_trials(), provenance="simulated"))))
     )
     shape = TypeAdapter(Listed)

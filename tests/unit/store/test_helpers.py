@@ -22,8 +22,8 @@ SCRIPT = """
 import json, os, sys
 import numpy  # whose own threads keep nobody from helping
 from pathlib import Path
-from linewatt.store import read
-read.ALONE_S = float(sys.argv[2])
+from linewatt.store import each_result
+each_result.ALONE_S = float(sys.argv[2])
 def work(path):
     made = path / "made"
     if not made.exists():
@@ -34,7 +34,7 @@ def work(path):
     return path.name, made.read_text()
 parent = os.getpid()
 told = []
-values, damaged = read.read_each(Path(sys.argv[1]), work, lambda *done: told.append(done))
+values, damaged = each_result.read_each(Path(sys.argv[1]), work, lambda *done: told.append(done))
 try:
     os.waitpid(-1, os.WNOHANG)
     ended = False

@@ -16,7 +16,7 @@ import pytest
 from tests.unit.conftest import Run
 from tests.unit.store.test_store import MANIFEST, SERIES, TRIAL
 
-from linewatt.report import listing
+from linewatt.report import list_line
 from linewatt.store import cache, read, write
 from linewatt.store.cache import state_of_result
 
@@ -43,7 +43,7 @@ def loaded(root: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Look:
         seen.append(path.name)
         return load(path)
 
-    monkeypatch.setattr(listing, "load_result", count)
+    monkeypatch.setattr(list_line, "load_result", count)
 
     def look() -> list[str]:
         seen.clear()

@@ -19,7 +19,7 @@ from tests import forked
 
 from linewatt.errors import StoreError, UnknownResult
 from linewatt.model import Case, Channel, CpuShares, EndResult, Flag, InstanceResult, Sample, Trial, Window
-from linewatt.store import raw, read, sums, write
+from linewatt.store import each_result, raw, read, sums, write
 from linewatt.store.samples import Origin, Series, sample_columns, write_samples
 from linewatt.store.verify import verify_result
 
@@ -331,7 +331,10 @@ def test_results_are_found_by_id_prefix_and_last(tmp_path: Path) -> None:
     assert read.find_result(tmp_path, first.name) == first
     assert read.find_result(tmp_path, "19700102") == second
     assert read.find_result(tmp_path, "last") == second
-    assert [one.id for one in read.read_each(tmp_path, read.load_result)[0]] == [first.name, second.name]
+    assert [one.id for one in each_result.read_each(tmp_path, read.load_result)[0]] == [
+        first.name,
+        second.name,
+    ]
     with pytest.raises(StoreError, match="several results match"):
         read.find_result(tmp_path, "1970")
     with pytest.raises(StoreError, match="no such result"):

@@ -325,7 +325,7 @@ def wrong_report(monkeypatch: pytest.MonkeyPatch) -> None:
     """Code of linewatt's own that is wrong: in what shows a result, and in what lists it."""
     for module in ("report.trials.digest", "cli.actions.show_all", "features.tables.analyze_action"):
         monkeypatch.setattr(f"linewatt.{module}.digest_of", _breaks)
-    monkeypatch.setattr("linewatt.report.listing.listed", _breaks)
+    monkeypatch.setattr("linewatt.report.list_line.listed", _breaks)
 
 
 @pytest.mark.usefixtures("wrong_report")

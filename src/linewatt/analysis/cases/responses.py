@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from linewatt.analysis.metrics import formulas
 from linewatt.analysis.metrics.metric import Response, Value
-from linewatt.analysis.metrics.of_power import MBPS_PER_W
 from linewatt.analysis.metrics.of_trial import METRICS
+from linewatt.analysis.metrics.unit import MBPS_PER_W
 from linewatt.analysis.power import totals as power
 from linewatt.missing import value_or_none
 from linewatt.model import Provenance, Role, Trial

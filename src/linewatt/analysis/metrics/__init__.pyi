@@ -6,7 +6,6 @@ from .formulas import bps_per_w as bps_per_w
 from .formulas import cores_used as cores_used
 from .metric import CaseMetric as CaseMetric
 from .metric import Response as Response
-from .of_power import MBPS_PER_W as MBPS_PER_W
 from .of_power import POWER_BY_NAME as POWER_BY_NAME
 from .of_power import POWER_METRICS as POWER_METRICS
 from .of_power import PowerMetric as PowerMetric
@@ -19,6 +18,7 @@ from .unit import GBPS as GBPS
 from .unit import KPPS as KPPS
 from .unit import MBPS as MBPS
 from .unit import MBPS_PER_CORE as MBPS_PER_CORE
+from .unit import MBPS_PER_W as MBPS_PER_W
 from .unit import MPPS as MPPS
 from .unit import PER_GBPS as PER_GBPS
 from .unit import PER_MBPS as PER_MBPS

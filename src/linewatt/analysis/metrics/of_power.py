@@ -10,7 +10,14 @@ from functools import partial
 from linewatt import units
 from linewatt.analysis.metrics import formulas
 from linewatt.analysis.metrics.metric import Metric
-from linewatt.analysis.metrics.unit import PERCENT_1, Unit, fixed_decimals, significant_digits, unscaled
+from linewatt.analysis.metrics.unit import (
+    MBPS_PER_W,
+    PERCENT_1,
+    Unit,
+    fixed_decimals,
+    significant_digits,
+    unscaled,
+)
 from linewatt.analysis.power import totals
 from linewatt.missing import Missing
 
@@ -64,7 +71,6 @@ _above_idle = partial(PowerMetric, figure="above_idle", watts="system", spread=F
 
 W = Unit("W", unscaled, fixed_decimals(1))
 PLUS_MINUS_W = Unit("± W", unscaled, fixed_decimals(1))
-MBPS_PER_W = Unit("Mbps/W", units.mbps_from_bps, significant_digits(5, 2))
 W_PER_RATE = (
     Unit("W/Gbps", units.w_per_gbps, significant_digits(4)),
     Unit("W/Mbps", units.w_per_mbps, significant_digits(4)),

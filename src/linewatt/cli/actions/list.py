@@ -18,7 +18,14 @@ def print_results(*, results: Path, as_json: bool) -> None:
     rows: list[listing.Listed | Damaged] = [*listed_results, *unread]
     ordered_rows = sorted(rows, key=listing.id_of)
     if as_json:
-        print_json({"schema_version": listing.SCHEMA_VERSION, "results": listing.as_document(ordered_rows)})
+        from linewatt.report import list_document
+
+        print_json(
+            {
+                "schema_version": list_document.SCHEMA_VERSION,
+                "results": list_document.as_document(ordered_rows),
+            }
+        )
     elif not ordered_rows:
         say(f"no results below {results}; 'linewatt run CAMPAIGN.yaml' makes one, 'linewatt demo' shows how")
     else:

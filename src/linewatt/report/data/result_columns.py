@@ -13,7 +13,8 @@ from linewatt.records import Manifest
 from linewatt.report.data.case_columns import RESULT
 from linewatt.report.data.column import Column
 from linewatt.report.kinds import result_kind
-from linewatt.report.listing import Best, listed
+from linewatt.report.list_line import listed
+from linewatt.report.listing import Best
 from linewatt.report.trials.digest import Digest
 from linewatt.store import Result
 

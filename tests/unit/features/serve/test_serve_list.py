@@ -23,11 +23,11 @@ from linewatt.features.serve.shelf import LINK, Shelf
 from linewatt.features.serve.sparkline import sparkline
 from linewatt.features.serve.unread_result import unread_result, with_manifests
 from linewatt.model import Case
-from linewatt.report import listing
+from linewatt.report import list_line, listing
 from linewatt.report.glance import MOST_VALUES, Glance
 from linewatt.report.listing import Listed
 from linewatt.store import cache, read
-from linewatt.store.read import Damaged
+from linewatt.store.each_result import Damaged
 
 WHOLE_S = 60.0
 
@@ -337,21 +337,21 @@ def test_one_result_that_cannot_be_read_or_is_a_link_is_a_row(tmp_path: Path) ->
 
 
 def test_a_glance_is_over_instances_else_over_trials() -> None:
-    many = listing.listed(result(scaling_trials()))
+    many = list_line.listed(result(scaling_trials()))
     assert many.glance is not None
     assert (many.glance.over, many.glance.at) == ("instances", (1, 2, 4, 8, 16))
     assert many.glance.words == "1 to 16 instances: 24.3 Gbps to 110 Gbps"
-    one = listing.listed(result(scaling_trials((1,), 3)))
+    one = list_line.listed(result(scaling_trials((1,), 3)))
     assert one.glance is not None
     assert (one.glance.over, one.glance.at) == ("trials", (1, 2, 3))
-    assert listing.listed(result(scaling_trials((1,), 1))).glance is None
+    assert list_line.listed(result(scaling_trials((1,), 1))).glance is None
 
 
 def test_none_that_stands_out_among_many_trials_is_left_out() -> None:
     case = Case("tcp", "h1", "h2")
     made = renumbered([trial(1, case, 1e9 + at, 1.0) for at in range(500)])
     made = tuple(replace(one, throughput_bps=3e9) if one.number == 77 else one for one in made)
-    glance = listing.listed(result(made)).glance
+    glance = list_line.listed(result(made)).glance
     assert glance is not None
     assert len(glance.values_bps) <= MOST_VALUES
     assert 77 in glance.at
@@ -361,7 +361,7 @@ def test_none_that_stands_out_among_many_trials_is_left_out() -> None:
 def test_a_glance_of_a_soak_is_over_time(tmp_path: Path) -> None:
     write_soak(tmp_path, Shape(duration_s=60))
     (path,) = tmp_path.iterdir()
-    glance = listing.listed(read.load_result(path)).glance
+    glance = list_line.listed(read.load_result(path)).glance
     assert glance is not None
     assert glance.over == "time"
 
