@@ -13,10 +13,13 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+import struct
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -33,8 +36,9 @@ _MOST_BYTES = 64 << 20
 
 def cached_of_result(result: Path, kind: str, shape: type[T], make: Callable[[], T]) -> T:
     """What is kept of a result under the name ``kind``, or is made of it now and kept from then on."""
+    root, name = os.path.split(result)
     # the parent without links: of the result itself it is known that it is none
-    state, file = state_of_result(result), _file(f"{_resolved(result.parent)}/{result.name}\0{kind}")
+    state, file = state_of_result(result), _file(f"{_resolved(root)}/{name}\0{kind}")
     if state is None or file is None:
         return make()
     adapter: TypeAdapter[T] = _adapter(cast(Any, shape))  # a type, which mypy takes for unhashable
@@ -66,22 +70,22 @@ def cached_bytes(name: str, version: str, make: Callable[[], bytes]) -> bytes:
     return content
 
 
-def _file(key: str) -> Path | None:
-    cache = cache_folder()
-    return None if cache is None else cache / hashlib.sha256(os.fsencode(key)).hexdigest()[:32]
+def _file(key: str) -> str | None:
+    folder = cache_folder()
+    return None if folder is None else f"{folder}/{hashlib.sha256(os.fsencode(key)).hexdigest()[:32]}"
 
 
 @cache
-def _resolved(path: Path) -> Path:
-    return path.resolve()
+def _resolved(path: str) -> Path:
+    return Path(path).resolve()
 
 
-def _read(file: Path, head: str) -> bytes | None:
+def _read(file: str, head: str) -> bytes | None:
     """What was kept under this head; ``None`` where it is another, damaged, or may be another user's."""
     try:
         with open(file, "rb", buffering=0) as handle:  # noqa: PTH123  thousands of them
             seen = os.fstat(handle.fileno())
-            if not _is_ours(seen, os.stat(file.parent)):  # noqa: PTH116
+            if not _is_ours(seen, os.stat(os.path.dirname(file))):  # noqa: PTH116, PTH120
                 return None
             size = min(seen.st_size, _MOST_BYTES)  # room for what it may have takes longer than reading it
             first, _, content = handle.read(size).partition(b"\n")
@@ -94,8 +98,9 @@ def _line(head: str, content: bytes) -> bytes:
     return f"{head} {hashlib.sha256(content).hexdigest()}".encode()
 
 
-def _keep(file: Path, head: str, content: bytes) -> None:
+def _keep(path: str, head: str, content: bytes) -> None:
     """Have it there for the next time, whole or not at all; it need not outlive a power cut."""
+    file = Path(path)
     partial = file.with_name(f".{file.name}.{os.getpid()}.tmp")
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -140,42 +145,45 @@ def state_of_result(result: Path) -> str | None:
     """
     root = str(result)
     try:
-        seen = [(path[len(root) :], os.stat(path)) for path in _files(root)]  # noqa: PTH116  thousands
+        paths = _files(root)
+        seen = list(map(os.stat, paths))
     except OSError:
         return None
-    what = [
-        (
-            path,
-            status.st_mode,
-            status.st_dev,
-            status.st_ino,
-            status.st_size,
-            status.st_mtime_ns,
-            status.st_ctime_ns,
-        )
-        for path, status in seen
-    ]
-    newest_ns = max(max(row[-2:]) for row in what)
+    newest_ns = max(max(map(_changed_ns, seen)), max(map(_status_changed_ns, seen)))
     if newest_ns >= (time.time() - SETTLED_S) * 1e9:
         return None
-    return hashlib.sha256(repr(what).encode()).hexdigest()
+    names = "\0".join([path[len(root) :] for path in paths])
+    digest = hashlib.sha256(os.fsencode(names))
+    digest.update(struct.pack("QQQQqq" * len(seen), *chain.from_iterable(map(_identity, seen))))
+    return digest.hexdigest()
 
 
-def _files(folder: str, *, trials: bool = False) -> list[str]:
-    """Paths of a folder and all files below it; ``trials``: it holds trials. Links raise OSError."""
+_changed_ns, _status_changed_ns = attrgetter("st_mtime_ns"), attrgetter("st_ctime_ns")
+_identity = attrgetter("st_mode", "st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
+
+
+def _files(folder: str) -> list[str]:
+    """Paths of a result and all files below it, in a fixed order. Links raise OSError."""
+    files, folders = [folder], list[str]()
     with os.scandir(folder) as entries:
-        entry_by_name = {entry.name: entry for entry in entries}
+        for entry in entries:
+            if entry.is_symlink():
+                raise OSError(f"{entry.path}: is a link")
+            (folders if entry.is_dir() else files).append(entry.path)
+    for path in folders:
+        files += _trial_files(path) if path.endswith("/trials") else _files(path)
+    return sorted(files)
+
+
+def _trial_files(folder: str) -> list[str]:
+    """A folder of trials, and of each its document, or what a crash left of it. Links raise OSError."""
     files = [folder]
-    for name in sorted(entry_by_name):
-        entry = entry_by_name[name]
-        if entry.is_symlink():
-            raise OSError(f"{entry.path}: is a link")
-        if not entry.is_dir():
-            files.append(entry.path)
-        elif not trials:
-            files += _files(entry.path, trials=name == "trials")
-        else:  # a trial, or what a crash left of one
-            files.append(entry.path if name.startswith(".") else f"{entry.path}/trial.json")
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_symlink():
+                raise OSError(f"{entry.path}: is a link")
+            is_trial = entry.is_dir() and not entry.name.startswith(".")
+            files.append(f"{entry.path}/trial.json" if is_trial else entry.path)
     return files
 
 
