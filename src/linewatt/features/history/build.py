@@ -48,6 +48,8 @@ def history_of(
         return (case is None or candidate.key.startswith(case)) and (test is None or candidate.test == test)
 
     sides = [recorded.side(path.name) for path, recorded in loaded if not recorded.kind]
+    is_any_single_run = any(recorded.kind for _, recorded in loaded)
+    kinds = result_kinds() if is_any_single_run else []  # whose import takes longer than most histories
     with_shared = _cached_surroundings(results, shared=True)
     series: list[Series] = []
     left_out: dict[str, str] = {}
@@ -55,7 +57,7 @@ def history_of(
         for response in METRICS_OF_ROWS[metric]:
             if response in OF_CASES:
                 series += series_of_cases(sides, response, is_wanted, with_shared)
-        for kind in result_kinds():
+        for kind in kinds:
             followed = None if kind.run_kind is None else kind.run_kind.followed.get(metric)
             if followed is not None and test in (None, kind.name):
                 paths = [path for path, recorded in loaded if recorded.kind == kind.name]
