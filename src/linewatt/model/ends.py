@@ -7,7 +7,8 @@ import math
 from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from functools import cache
+from typing import Any, ClassVar, Literal
 
 from linewatt.declare import SELDOM
 from linewatt.model.case import Role
@@ -106,6 +107,21 @@ SchedulingClass = Literal["deadline", "real-time", "normal", "batch", "idle"]
 """who runs first (sched(7)): deadlines before real-time (FIFO, RR), that before all others"""
 
 
+class _Places(dict[str, int]):
+    """Name → place of its value: one for all ends with the same names, equal to no other."""
+
+    def __hash__(self) -> int:  # type: ignore[override]  # a dict has none
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+@cache
+def _names_with(names: _Places, ending: str) -> tuple[str, ...]:
+    return tuple(name for name in names if name.endswith(ending))
+
+
 class Counters(Mapping[str, float | None]):
     """Counters of one end of a trial, read-only, as numbers alone: a tenth of a dictionary.
 
@@ -113,17 +129,27 @@ class Counters(Mapping[str, float | None]):
     """
 
     __slots__ = ("_at", "_values")
-    _known: ClassVar[dict[tuple[str, ...], dict[str, int]]] = {}
+    _known: ClassVar[dict[tuple[str, ...], _Places]] = {}
 
     def __init__(self, counters: Mapping[str, float | None]) -> None:
         names = tuple(counters)
         at = self._known.get(names)
-        self._at = at or self._known.setdefault(names, {name: place for place, name in enumerate(names)})
+        if at is None:
+            at = self._known.setdefault(names, _Places((name, place) for place, name in enumerate(names)))
+        self._at = at
         self._values = array("d", [math.nan if value is None else value for value in counters.values()])
 
     def __getitem__(self, name: str) -> float | None:
         value = self._values[self._at[name]]
         return None if value != value else value
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """As of any mapping, without an exception for each name that is missing."""
+        return self[name] if name in self._at else default
+
+    def names_with(self, ending: str) -> tuple[str, ...]:
+        """Names that end so, found once for all ends with the same names."""
+        return _names_with(self._at, ending)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._at)

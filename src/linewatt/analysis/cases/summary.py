@@ -157,7 +157,7 @@ def _summarise_case(case: Case, trials: Sequence[Trial], limit: Limit, of_group:
     done = [trial for trial in trials if trial.status == "done"]
     failed = [trial for trial in trials if trial.status == "failed"]
     reasons: dict[str, str] = {}
-    values = estimates(_reads_of(case, done), done, reasons, _QUANTITIES)
+    values = estimates(_reads_of(case, done), done, reasons, _QUANTITIES, _ONLY_RECORDED)
     measured: dict[str, Any] = {}
     for role in _ROLES:
         for part in PARTS:
@@ -203,6 +203,7 @@ def _sent_segments(case: Case, done: Sequence[Trial]) -> float | None:
 
 _ROLES: tuple[Role, Role] = ("sender", "receiver")
 _QUANTITIES = {metric.name: metric.quantity for metric in METRICS}
+_ONLY_RECORDED = frozenset(metric.name for metric in METRICS if metric.only_recorded)
 
 
 def _explained(read: Callable[[Trial], Value]) -> Callable[[Trial], Value]:
@@ -219,15 +220,13 @@ def _explained(read: Callable[[Trial], Value]) -> Callable[[Trial], Value]:
 
 
 def _reads_of(case: Case, done: Sequence[Trial]) -> dict[str, Callable[[Trial], Value]]:
-    """What a case has; latency is only there where messages go there and back, and some what was recorded."""
+    """What a case has; latency is only there where messages go there and back."""
     some = means_something("request-response", case.test)
     explained = any(trial.reason for trial in done)
     return {
         metric.name: _explained(metric.read) if explained else metric.read
         for metric in METRICS
-        if metric.read is not None
-        and (some or metric.loads != "request-response")
-        and (not metric.only_recorded or any(not isinstance(metric.read(trial), Missing) for trial in done))
+        if metric.read is not None and (some or metric.loads != "request-response")
     }
 
 

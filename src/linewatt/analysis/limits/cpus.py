@@ -22,7 +22,7 @@ _SLOW = {
     "frequency-dropped": "below its frequency",
     "foreign-load": "others use it, too",
 }
-_KEPT = {
+_SLOW_OR_WITHHELD = _SLOW | {
     "cpus-withheld": "the load may not use all of them",
     "load-outranked": "others run before the load",
 }
@@ -58,17 +58,19 @@ def niced_counts(end: EndResult) -> bool:
     Nice values weigh within one session (sched_autogroup) or control group alone: between two of them niced
     ones have their full part.
     """
+    if end.load_nice:
+        return True
+    if (end.load_waited_ratio or 0.0) < WAITED_FOR_NICED:
+        return False
     limits = end.outside_limits
-    throttled = limits is not None and any(cgroup.throttled_s for cgroup in limits.cgroups)
-    waited = (end.load_waited_ratio or 0.0) >= WAITED_FOR_NICED and not throttled
-    return bool(end.load_nice) or waited
+    return limits is None or not any(cgroup.throttled_s for cgroup in limits.cgroups)
 
 
-def _niced_words(end: EndResult, shares: CpuShares) -> tuple[str, ...]:
+def _niced_words(end: EndResult, shares: CpuShares, *, load_niced: bool) -> tuple[str, ...]:
     """``the load runs at nice 10``, or what was niced and took the CPU from it all the same."""
     if end.load_nice:
         return (f"the load runs at nice {end.load_nice}",)
-    if not niced_counts(end):
+    if not load_niced:
         return ()
     niced = used_ratio(shares, load_niced=True) - used_ratio(shares)
     if niced < WAITED_FOR_NICED:
@@ -98,7 +100,7 @@ def _roles(trial: Trial, end: EndResult) -> Iterator[Candidate]:
         notes = (*_squeezed(end), *_slowed(trial, end))
         yield _candidate(irq, end, end.irq_cpu, end.hottest_irq, notes)
     if end.app_cpu is not None:
-        notes = _slowed(trial, end, _SLOW | _KEPT)
+        notes = _slowed(trial, end, _SLOW_OR_WITHHELD)
         yield _candidate(app, end, end.app_cpu, end.hottest_app, notes, end.load_waited_ratio)
 
 
@@ -142,7 +144,9 @@ def _candidate(
     waited_ratio: float | None = None,
 ) -> Candidate:
     alone = hottest or role
-    shared = next((shared_cpu for shared_cpu in end.shared_cpus if shared_cpu.cpus == alone.cpus), None)
+    shared = None
+    if end.shared_cpus:
+        shared = next((shared_cpu for shared_cpu in end.shared_cpus if shared_cpu.cpus == alone.cpus), None)
     blurred = hottest is None and count(role) > 1
     load_niced = niced_counts(end)
     busy = used_ratio(alone, load_niced=load_niced)
@@ -155,7 +159,7 @@ def _candidate(
         share=busy,
         source=_MPSTAT,
         otherwise="idle time on it",
-        evidence=(*notes, *_niced_words(end, alone)),
+        evidence=(*notes, *_niced_words(end, alone, load_niced=load_niced)),
         against=(f"single CPUs of these {count(role)} are not known: one may be full",) if blurred else (),
         host=end.host,
         cpu=alone,
@@ -171,7 +175,7 @@ def _unpinned(trial: Trial, end: EndResult) -> Iterator[Candidate]:
     """A load that may run anywhere: the busiest CPU of the host, or the thread of a process."""
     kind: Kind = "receiver-cpu" if end.role == "receiver" else "sender-cpu"
     if end.hottest is not None:
-        notes = _slowed(trial, end, _SLOW | _KEPT)
+        notes = _slowed(trial, end, _SLOW_OR_WITHHELD)
         yield _candidate(kind, end, end.hottest, end.hottest, notes, end.load_waited_ratio)
     thread = _busiest_thread(trial, end)
     if thread is not None:
@@ -192,8 +196,10 @@ def _unpinned(trial: Trial, end: EndResult) -> Iterator[Candidate]:
 def _elsewhere(trial: Trial, end: EndResult) -> Iterator[Candidate]:
     """A CPU of neither role that interrupts fill: receive work that is not where it was steered to."""
     alone = end.hottest
+    if alone is None or len(alone.cpus) != 1:
+        return
     roles = {cpu for role in (end.app_cpu, end.irq_cpu) if role is not None for cpu in role.cpus}
-    if alone is None or len(alone.cpus) != 1 or roles & {*alone.cpus}:
+    if roles & {*alone.cpus}:
         return
     (number,) = alone.cpus
     serving = alone.soft_ratio + alone.irq_ratio

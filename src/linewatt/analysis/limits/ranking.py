@@ -67,7 +67,8 @@ class Ranked(Candidate):
     @property
     def full_in(self) -> int:
         """In how many trials it is full."""
-        return sum(share >= self.full_from for share in self.known)
+        full_from = self.full_from
+        return sum([share >= full_from for share in self.shares if share is not None])
 
     @property
     def holds(self) -> bool:
@@ -94,7 +95,7 @@ def rank(trials: Sequence[Trial]) -> tuple[Ranked, ...]:
     merged: dict[Key, Ranked] = {}
     for (key, _unit), trial_candidates in alike.items():
         ranked = _merged(trial_candidates, trials[0].case)
-        merged[key] = max(merged.get(key, ranked), ranked, key=_holds_and_share)
+        merged[key] = max(merged[key], ranked, key=_holds_and_share) if key in merged else ranked
     return tuple(sorted(merged.values(), key=lambda ranked: (-_capped(ranked), -_fitting(ranked))))
 
 

@@ -8,7 +8,7 @@ glossary and comparisons are made of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 
@@ -181,15 +181,19 @@ def estimates(
     trials: Sequence[Trial],
     reasons: dict[str, str],
     quantities: Mapping[str, Quantity] | None = None,
+    only_recorded: Collection[str] = (),
 ) -> dict[str, Estimate | None]:
     """Mean and spread over done trials by name; ``reasons`` gets why some or all of them have none.
 
-    ``quantities``: which means are possible, by name.
+    ``quantities``: which means are possible, by name. ``only_recorded``: names without an entry, and without
+    a reason, if no trial has a value.
     """
     quantities = quantities or {}
     by_name: dict[str, Estimate | None] = {}
     for name, read in reads.items():
         values = [read(trial) for trial in trials]
+        if name in only_recorded and all(isinstance(value, Missing) for value in values):
+            continue
         by_name[name] = estimate(map(value_or_none, values), quantities.get(name, "signed"))
         note_missing(name, values, reasons)
     return by_name
@@ -197,11 +201,12 @@ def estimates(
 
 def note_missing(name: str, values: Sequence[object], reasons: dict[str, str]) -> None:
     """Put down why values are missing, and of how many trials."""
-    whys = [str(value) for value in values if isinstance(value, Missing)]
+    missing = [value for value in values if isinstance(value, Missing)]
     if not values:
         reasons[name] = "no trial of this case is done"
-    elif whys:
-        reasons[name] = of_some(dict.fromkeys(whys), len(whys), len(values))
+    elif missing:
+        distinct = {id(value): value for value in missing}.values()  # most are one constant
+        reasons[name] = of_some(dict.fromkeys(map(str, distinct)), len(missing), len(values))
 
 
 def of_some(whys: Iterable[str], lacking: int, trials: int) -> str:

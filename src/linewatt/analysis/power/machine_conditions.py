@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from statistics import fmean, median
 
 from linewatt.analysis.cases.totals import whole_sum
 from linewatt.findings import FREQUENCY_DIFFERENCE, POWER_LIMIT_RATIO
-from linewatt.model import EndResult
+from linewatt.model import Counters, EndResult
 from linewatt.units import ghz_from_hz
 
 FAN_CHANGED = 0.2
@@ -78,13 +77,8 @@ def _readings(end: EndResult) -> dict[str, float]:
 
 def throttled(end: EndResult) -> float | None:
     """How often its CPUs and packages were throttled in the window; ``None``: nothing counts it."""
-    return whole_sum(end.counters[name] for name in _throttle_counts(tuple(end.counters)))
-
-
-@cache
-def _throttle_counts(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Of the names of a host's counters, which are those of all its trials."""
-    return tuple(name for name in names if name.endswith("_throttle_count"))
+    counters = end.counters if isinstance(end.counters, Counters) else Counters(end.counters)
+    return whole_sum(counters[name] for name in counters.names_with("_throttle_count"))
 
 
 def of_limit(end: EndResult) -> float | None:

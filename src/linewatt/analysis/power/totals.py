@@ -63,11 +63,8 @@ _KEPT: dict[tuple[int, tuple[str, ...]], tuple[tuple[PowerResult, ...], Total | 
 
 def least_sure(provenances: Iterable[Provenance | None]) -> Provenance | None:
     """The provenance of what is made of all of these; ``None`` where there are none."""
-    return max(
-        (provenance for provenance in provenances if provenance),
-        key=PROVENANCE_WEIGHT.__getitem__,
-        default=None,
-    )
+    known_provenances = {provenance for provenance in provenances if provenance}
+    return max(known_provenances, key=PROVENANCE_WEIGHT.__getitem__, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,14 +184,14 @@ def total_of_scope(power: Sequence[PowerResult], scope: str) -> Total | Missing 
         idle_w=_sum([result.idle_w for result in of_source]),
         uncertainty_w=bound_w,
         scope=scope,
-        provenance=least_sure(result.provenance for result in of_source) or "measured",
+        provenance=least_sure([result.provenance for result in of_source]) or "measured",
         source=of_source[0].source,
         channels=tuple(result.channel for result in of_source),
         idle_uncertainty_w=_sum([result.idle_uncertainty_w for result in of_source]),
         idle_windows_w=_idle_windows_w(of_source),
         idle_doubt=next((result.idle_doubt for result in of_source if result.idle_doubt), None),
-        step_w=math.fsum(result.step_w or 0.0 for result in of_source),
-        idle_apart_w=math.fsum(_idle_apart_w(result) for result in of_source),
+        step_w=math.fsum([result.step_w or 0.0 for result in of_source]),
+        idle_apart_w=math.fsum([_idle_apart_w(result) for result in of_source]),
     )
 
 
@@ -203,9 +200,11 @@ def _idle_apart_w(result: PowerResult) -> float:
 
     Its tolerance is the same in both.
     """
-    idle_w = result.power_w if result.idle_w is None else result.idle_w
     is_total = result.step_w is None and result.spread_w is None
-    if not is_total or idle_w is None or result.idle_uncertainty_w is None:
+    if not is_total or result.idle_uncertainty_w is None:
+        return 0.0
+    idle_w = result.power_w if result.idle_w is None else result.idle_w
+    if idle_w is None:
         return 0.0
     half_range_w = (
         (max(result.idle_windows_w) - min(result.idle_windows_w)) / 2 if result.idle_windows_w else 0.0
@@ -239,7 +238,7 @@ def _sum(values: Sequence[float | None]) -> float | None:
 
 def _idle_windows_w(power: Sequence[PowerResult]) -> tuple[float, ...]:
     """The sum of all channels in each idle window; nothing where some were not read in all of them."""
-    if len({len(result.idle_windows_w) for result in power}) != 1:
+    if not power[0].idle_windows_w or len({len(result.idle_windows_w) for result in power}) != 1:
         return ()
     return tuple(
         math.fsum(window_w) for window_w in zip(*(result.idle_windows_w for result in power), strict=True)
@@ -261,18 +260,11 @@ def _first(power: tuple[PowerResult, ...], scopes: tuple[str, ...], why_none: st
 
 def _found(power: tuple[PowerResult, ...], scopes: tuple[str, ...], why_none: str) -> Total | Missing:
     measured = [result for result in power if result.provenance != "estimate"]
-    unnamed = [
-        f"{result.source} {result.channel}" for result in measured if result.scope.startswith("other:")
-    ]
-    if unnamed:
-        channels = ", ".join(unnamed[:_MOST_NAMED]) + (", …" if len(unnamed) > _MOST_NAMED else "")
-        why_none = (
-            f"{why_none}; read were {channels}, whose names do not say that they are the system,"
-            " or which side of a supply"
-        )
     with_estimates = [power] if len(measured) < len(power) else []
     for results in (measured, *with_estimates):
         scopes_read = {result.scope.partition(":")[0] for result in results}
+        if scopes_read.isdisjoint(scopes):
+            continue
         has_whole = not scopes_read.isdisjoint(WHOLE_SCOPES)
         scope = next(
             (
@@ -284,7 +276,20 @@ def _found(power: tuple[PowerResult, ...], scopes: tuple[str, ...], why_none: st
         )
         if scope is not None and (total_or_why := total_of_scope(results, scope)) is not None:
             return total_or_why
-    return Missing(why_none)
+    return Missing(f"{why_none}{_unnamed_words(measured)}")
+
+
+def _unnamed_words(measured: Sequence[PowerResult]) -> str:
+    """``; read were bmc VRM, …``: channels that may be of the system, as far as their names say."""
+    unnamed = [
+        f"{result.source} {result.channel}" for result in measured if result.scope.startswith("other:")
+    ]
+    if not unnamed:
+        return ""
+    channels = ", ".join(unnamed[:_MOST_NAMED]) + (", …" if len(unnamed) > _MOST_NAMED else "")
+    return (
+        f"; read were {channels}, whose names do not say that they are the system, or which side of a supply"
+    )
 
 
 def is_refuted(results: Sequence[PowerResult], scope: str) -> bool:
