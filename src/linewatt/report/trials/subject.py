@@ -23,7 +23,7 @@ from linewatt.analysis.comparison import (
     without_factors,
 )
 from linewatt.analysis.metrics import Response
-from linewatt.campaign import is_of_clients_too
+from linewatt.core.feature import feature_load_of
 from linewatt.findings import Figure
 from linewatt.foreign import one_line
 from linewatt.model import ENDS, Case, Role
@@ -279,6 +279,15 @@ def _telling(response_effects: ResponseEffects) -> list[MainEffect]:
     return sorted((row for row in response_effects.rows if beyond_chance(row)), key=_size, reverse=True)
 
 
+def _is_of_clients_too(case: Case, factor: str) -> bool:
+    """Whether an effect is that of a server and its clients: never where processes are the load."""
+    if feature_load_of(case.test) is None:
+        return False
+    from linewatt.campaign import is_of_clients_too  # a third of what the answer imports
+
+    return is_of_clients_too(case, factor)
+
+
 def _size(effect: MainEffect) -> float:
     return abs(effect.verdict.change.value) if effect.verdict.change else 0.0
 
@@ -290,7 +299,7 @@ def _step(main_effect: MainEffect) -> str:
 def _conditions(main_effect: MainEffect, case_summaries: Sequence[CaseSummary]) -> Iterator[str]:
     """What it depends on, and that it is of several hosts at once; then the former alone."""
     depends = f"depends on {' and '.join(main_effect.depends_on)}" if main_effect.depends_on else ""
-    if case_summaries and is_of_clients_too(case_summaries[0].case, main_effect.factor):
+    if case_summaries and _is_of_clients_too(case_summaries[0].case, main_effect.factor):
         yield "; ".join(filter(None, ("server and clients", depends)))
     yield depends
 
