@@ -8,13 +8,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from linewatt import store
 from linewatt.errors import InvalidInput
 from linewatt.report.kinds import result_kind
 from linewatt.report.printing.screen import Screen
-from linewatt.store import Result, cached_of_result, load_result
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+    from linewatt.store import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,9 @@ def first_screen_of_stored(path: Path) -> Screen | None:
 
     Without the tables and lists that a page has. Raises StoreError.
     """
-    return cached_of_result(path, "screen", _Shown, lambda: _Shown(_first_screen(load_result(path)))).screen
+    return store.cached_of_result(
+        path, "screen", _Shown, lambda: _Shown(_first_screen(store.load_result(path)))
+    ).screen
 
 
 def _first_screen(result: Result) -> Screen | None:
@@ -45,7 +49,9 @@ def _first_screen(result: Result) -> Screen | None:
 
 def document_of_stored(path: Path) -> dict[str, Any]:
     """The document of ``show --json``, made once as long as the result stays as it is. Raises StoreError."""
-    return cached_of_result(path, "document", dict[str, Any], lambda: document_of_result(load_result(path)))
+    return store.cached_of_result(
+        path, "document", dict[str, Any], lambda: document_of_result(store.load_result(path))
+    )
 
 
 def page_of_result(result: Result, pages: Environment | None = None) -> str:

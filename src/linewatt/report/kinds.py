@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from linewatt.core.feature import feature_result_kinds, result_kind_of
 from linewatt.declare import Schema
-from linewatt.records import Manifest
-from linewatt.store import Result
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,8 +18,10 @@ if TYPE_CHECKING:
     from linewatt.analysis import Findings
     from linewatt.analysis.comparison import RunKind, SingleRun
     from linewatt.analysis.metrics import Response
+    from linewatt.records import Manifest
     from linewatt.report.listing import Listed
     from linewatt.report.printing.screen import Screen
+    from linewatt.store import Result
 
 
 class ResultKind(Protocol):

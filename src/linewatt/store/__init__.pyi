@@ -12,6 +12,8 @@ from .each_result import Unproven as Unproven
 from .each_result import read_each as read_each
 from .each_result import reading_results as reading_results
 from .each_result import result_dirs as result_dirs
+from .find import find_result as find_result
+from .find import newest_first as newest_first
 from .further import further_folder as further_folder
 from .further import further_numbers as further_numbers
 from .further import stored_further_folders as stored_further_folders
@@ -30,11 +32,9 @@ from .raw import raw_text as raw_text
 from .raw import raw_texts as raw_texts
 from .raw import raw_texts_in as raw_texts_in
 from .read import Result as Result
-from .read import find_result as find_result
 from .read import idle_windows as idle_windows
 from .read import load_manifest as load_manifest
 from .read import load_result as load_result
-from .read import newest_first as newest_first
 from .read import numbered_files as numbered_files
 from .read import parse_stored as parse_stored
 from .read import read_as as read_as

@@ -33,7 +33,6 @@ from tests.report_factories import (
 from tests.unit.conftest import Run
 
 from linewatt.model import Case
-from linewatt.report import full_result
 from linewatt.report.printing.text_table import TextColumn, split_columns
 from linewatt.store import cache
 from linewatt.store.read import Result, load_result
@@ -289,7 +288,7 @@ def test_what_is_kept_of_a_result_is_shown_without_a_trial_read_and_as_it_would_
         read.append(path)
         return load_result(path)
 
-    monkeypatch.setattr(full_result, "load_result", counted)
+    monkeypatch.setattr("linewatt.store.load_result", counted)
     assert (run("show", "last", *options), read) == (first, [])
     (trial, *_) = sorted(Path("results").glob("*/trials/*/trial.json"))
     trial.write_text(trial.read_text() + "\n")

@@ -19,7 +19,7 @@ from tests import forked
 
 from linewatt.errors import StoreError, UnknownResult
 from linewatt.model import Case, Channel, CpuShares, EndResult, Flag, InstanceResult, Sample, Trial, Window
-from linewatt.store import each_result, raw, read, sums, write
+from linewatt.store import each_result, find, raw, read, sums, write
 from linewatt.store.samples import Origin, Series, sample_columns, write_samples
 from linewatt.store.verify import verify_result
 
@@ -328,19 +328,19 @@ def test_two_results_of_one_second_get_different_ids(tmp_path: Path) -> None:
 def test_results_are_found_by_id_prefix_and_last(tmp_path: Path) -> None:
     first = write.new_result(tmp_path, "a", 0.0, MANIFEST)
     second = write.new_result(tmp_path, "b", 86_400.0, MANIFEST)
-    assert read.find_result(tmp_path, first.name) == first
-    assert read.find_result(tmp_path, "19700102") == second
-    assert read.find_result(tmp_path, "last") == second
+    assert find.find_result(tmp_path, first.name) == first
+    assert find.find_result(tmp_path, "19700102") == second
+    assert find.find_result(tmp_path, "last") == second
     assert [one.id for one in each_result.read_each(tmp_path, read.load_result)[0]] == [
         first.name,
         second.name,
     ]
     with pytest.raises(StoreError, match="several results match"):
-        read.find_result(tmp_path, "1970")
+        find.find_result(tmp_path, "1970")
     with pytest.raises(StoreError, match="no such result"):
-        read.find_result(tmp_path, "nothing")
+        find.find_result(tmp_path, "nothing")
     with pytest.raises(StoreError, match="none yet"):
-        read.find_result(tmp_path / "empty", "last")
+        find.find_result(tmp_path / "empty", "last")
 
 
 @pytest.mark.parametrize(
@@ -357,7 +357,7 @@ def test_a_misspelt_result_has_a_similar_name_or_all_there_are(
 ) -> None:
     write.new_result(tmp_path, "two-hosts", 0.0, MANIFEST | {"name": "two-hosts"})
     with pytest.raises(UnknownResult) as caught:
-        read.find_result(tmp_path, wrong)
+        find.find_result(tmp_path, wrong)
     assert f"{wrong}: no such result below {tmp_path}; {similar}" in str(caught.value)
 
 
@@ -366,17 +366,17 @@ def test_a_result_is_found_by_a_name_that_only_it_has(tmp_path: Path) -> None:
         name: write.new_result(tmp_path, name, 86_400.0 * day, MANIFEST | {"name": name})
         for day, name in enumerate(("mtu", "mtu1500"))
     }
-    assert read.find_result(tmp_path, "mtu") == named["mtu"]
+    assert find.find_result(tmp_path, "mtu") == named["mtu"]
     again = write.new_result(tmp_path, "mtu", 864_000.0, MANIFEST | {"name": "mtu"})
     both = f"mtu: several results have this name: {named['mtu'].name}, {again.name}; give the id"
     with pytest.raises(StoreError, match=f"^{both}$"):
-        read.find_result(tmp_path, "mtu")
+        find.find_result(tmp_path, "mtu")
 
 
 def test_a_bad_id_lists_the_newest_and_how_many_there_are(tmp_path: Path) -> None:
     ids = [write.new_result(tmp_path, "a", 86_400.0 * day, MANIFEST).name for day in range(7)]
     with pytest.raises(StoreError, match=f"; the 5 newest of 7: {', '.join(ids[2:])}$"):
-        read.find_result(tmp_path, "nothing")
+        find.find_result(tmp_path, "nothing")
 
 
 def test_a_damaged_file_is_named(result: Path) -> None:

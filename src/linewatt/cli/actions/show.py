@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from linewatt import store
 from linewatt.cli.output import print_json, print_rich, results_near
 from linewatt.core.feature import FeatureOption
 from linewatt.errors import InvalidInput
 from linewatt.report import document_of_stored, first_screen_of_stored
 from linewatt.report.printing import screen_text
-from linewatt.store import find_result, load_result, reading_results
 from linewatt.units import parse_rate
 
 
@@ -43,13 +43,13 @@ def show_result(  # noqa: PLR0913  one parameter an option
         _alone(f"--{feature_option.word}", True, others)
     rates_bps = [_throughput(rate_text) for rate_text in at or ()]
 
-    path = find_result(results_near(results), result_id)
-    with reading_results(path):
+    path = store.find_result(results_near(results), result_id)
+    with store.reading_results(path):
         if not (others or rates_bps or feature_option is not None) and _show_kept(path, as_json=as_json):
             return
         from linewatt.cli.actions import show_all
 
-        result = load_result(path)
+        result = store.load_result(path)
         if rates_bps:
             show_all.show_watts(result, rates_bps, as_json=as_json)
         elif feature_option is not None:
