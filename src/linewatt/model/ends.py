@@ -108,13 +108,10 @@ SchedulingClass = Literal["deadline", "real-time", "normal", "batch", "idle"]
 
 
 class _Places(dict[str, int]):
-    """Name → place of its value: one for all ends with the same names, equal to no other."""
+    """Name → place of its value: one for all ends with the same names."""
 
     def __hash__(self) -> int:  # type: ignore[override]  # a dict has none
         return id(self)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
 
 
 @cache

@@ -16,8 +16,6 @@ from linewatt.report.printing.screen import Screen
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from linewatt.store import Result
-
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
@@ -36,7 +34,7 @@ def first_screen_of_stored(path: Path) -> Screen | None:
     ).screen
 
 
-def _first_screen(result: Result) -> Screen | None:
+def _first_screen(result: store.Result) -> Screen | None:
     if kind := result_kind(result.manifest):
         screen = kind.first_screen(result)
     else:
@@ -54,7 +52,7 @@ def document_of_stored(path: Path) -> dict[str, Any]:
     )
 
 
-def page_of_result(result: Result, pages: Environment | None = None) -> str:
+def page_of_result(result: store.Result, pages: Environment | None = None) -> str:
     """Its report; ``pages`` are templates of a server in place of those of a file. Raises StoreError."""
     if kind := result_kind(result.manifest):
         return kind.page(result, pages)
@@ -64,7 +62,7 @@ def page_of_result(result: Result, pages: Environment | None = None) -> str:
     return render_html(digest_of(result), pages)
 
 
-def document_of_result(result: Result, *, trials: bool = False) -> dict[str, Any]:
+def document_of_result(result: store.Result, *, trials: bool = False) -> dict[str, Any]:
     """The document of ``show --json``. Raises InvalidInput where there are no trials, StoreError."""
     _refuse(result, trials=trials)
     if kind := result_kind(result.manifest):
@@ -74,7 +72,9 @@ def document_of_result(result: Result, *, trials: bool = False) -> dict[str, Any
     return digest_document(digest_of(result), trials=trials)
 
 
-def rows_of_result(result: Result, *, trials: bool = False) -> tuple[list[str], Sequence[Mapping[str, Any]]]:
+def rows_of_result(
+    result: store.Result, *, trials: bool = False
+) -> tuple[list[str], Sequence[Mapping[str, Any]]]:
     """Columns and rows of ``show --csv``. Raises InvalidInput for what has none, StoreError."""
     _refuse(result, trials=trials)
     if kind := result_kind(result.manifest):
@@ -86,7 +86,7 @@ def rows_of_result(result: Result, *, trials: bool = False) -> tuple[list[str], 
     return [*dict.fromkeys((*csv_columns(trials=trials), *further))], rows
 
 
-def _refuse(result: Result, *, trials: bool) -> None:
+def _refuse(result: store.Result, *, trials: bool) -> None:
     kind = result_kind(result.manifest)
     if trials and kind is not None:
         raise InvalidInput(f"--trials: {result.id} is {kind.noun(result.manifest)} without trials")

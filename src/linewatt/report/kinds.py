@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from linewatt import store
 from linewatt.core.feature import feature_result_kinds, result_kind_of
 from linewatt.declare import Schema
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from linewatt.records import Manifest
     from linewatt.report.listing import Listed
     from linewatt.report.printing.screen import Screen
-    from linewatt.store import Result
 
 
 class ResultKind(Protocol):
@@ -37,34 +37,34 @@ class ResultKind(Protocol):
     def noun(self, manifest: Manifest) -> str:
         """What it is, in a few words with their article."""
 
-    def is_complete(self, result: Result) -> bool:
+    def is_complete(self, result: store.Result) -> bool:
         """Whether nothing is left for ``linewatt resume``."""
 
-    def sample_files(self, result: Result) -> list[Path]:
+    def sample_files(self, result: store.Result) -> list[Path]:
         """Its Parquet files, in the order of time."""
 
-    def page(self, result: Result, pages: Environment | None) -> str:
+    def page(self, result: store.Result, pages: Environment | None) -> str:
         """Its report; ``pages`` are templates of a server in place of those of a file."""
 
-    def document(self, result: Result) -> dict[str, Any]:
+    def document(self, result: store.Result) -> dict[str, Any]:
         """The document of ``show --json``."""
 
-    def rows(self, result: Result) -> tuple[list[str], Sequence[Mapping[str, Any]]]:
+    def rows(self, result: store.Result) -> tuple[list[str], Sequence[Mapping[str, Any]]]:
         """Columns and rows of ``show --csv``. Raises InvalidInput where there are none."""
 
-    def first_screen(self, result: Result) -> Screen | None:
+    def first_screen(self, result: store.Result) -> Screen | None:
         """What ``show`` prints first; None: all of it."""
 
-    def terminal(self, result: Result, width: int | None) -> RenderableType:
+    def terminal(self, result: store.Result, width: int | None) -> RenderableType:
         """All of it for a terminal that is ``width`` characters wide, None: without limit."""
 
-    def markdown(self, result: Result) -> Iterator[str]:
+    def markdown(self, result: store.Result) -> Iterator[str]:
         """All of it but the campaign's text, as lines of Markdown."""
 
-    def listed(self, result: Result, heading: Mapping[str, Any]) -> Listed:
+    def listed(self, result: store.Result, heading: Mapping[str, Any]) -> Listed:
         """Its line of ``linewatt list``."""
 
-    def findings(self, result: Result) -> Findings | None:
+    def findings(self, result: store.Result) -> Findings | None:
         """Its findings; None where they are not made, or would take too long for a table of all results."""
 
     def comparison(
@@ -84,10 +84,10 @@ class ResultKind(Protocol):
         None: :meth:`comparison` compares them.
         """
 
-    def single_run(self, result: Result) -> SingleRun:
+    def single_run(self, result: store.Result) -> SingleRun:
         """A result as one run, with all that it has. Not called without a run kind."""
 
-    def followed_run(self, result: Result, response: Response) -> SingleRun:
+    def followed_run(self, result: store.Result, response: Response) -> SingleRun:
         """The same for ``linewatt history``, which reads many: with its value of a response alone.
 
         Raises StoreError where it has none.

@@ -51,12 +51,18 @@ def find_result(root: Path, reference: str) -> Path:
     raise UnknownResult(f"{reference}: no such result below {root}; {choices}")
 
 
-def _campaign_name(path: Path) -> str | None:
-    """The name of a result's campaign; ``None`` where its manifest cannot be read."""
+def _name_and_time(path: Path) -> tuple[str | None, float | None]:
+    """The name of a result's campaign, and when it began, Unix seconds. Raises StoreError."""
     from linewatt.store.read import load_manifest  # not for a result that is named by its id
 
+    manifest = load_manifest(path)
+    return manifest.name, manifest.created_s
+
+
+def _campaign_name(path: Path) -> str | None:
+    """The name of a result's campaign; ``None`` where its manifest cannot be read."""
     try:
-        return load_manifest(path).name
+        return _name_and_time(path)[0]
     except StoreError:
         return None
 
@@ -82,10 +88,8 @@ def _begun(path: Path) -> str:
     """What orders results by when they were begun: their id; of a folder that was renamed, its manifest."""
     if re.match(r"\d{8}-\d{6}-", path.name):
         return path.name
-    from linewatt.store.read import load_manifest  # as above
-
     try:
-        created_s = load_manifest(path).created_s
+        _, created_s = _name_and_time(path)
     except StoreError:
         return ""
     return "" if created_s is None else stamp(created_s)

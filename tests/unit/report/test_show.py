@@ -377,6 +377,18 @@ def test_help_does_not_import_what_draws() -> None:
     assert ended.stdout == "[]\n"
 
 
+def test_an_answer_of_processes_imports_no_campaign() -> None:
+    keep(result(demo_trials()))
+    script = (
+        "import sys; from linewatt.cli import entry_point; sys.argv = ['linewatt', 'show', 'last']\n"
+        "try: entry_point.main()\n"
+        "finally: print([m for m in ('linewatt.campaign.campaign', 'asyncio') if m in sys.modules])"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ended.stdout.endswith("\n[]\n")
+    assert "h1" in ended.stdout
+
+
 def test_split_repeats_the_key_columns() -> None:
     key = TextColumn("Key", ("k",), key=True)
     others = [TextColumn(f"column {n}", ("1",)) for n in range(4)]

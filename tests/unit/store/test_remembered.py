@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -215,3 +217,27 @@ def test_results_and_what_is_made_of_them_are_kept_apart(tmp_path: Path, root: P
         assert cache.cached_of_result(place, kind, int, partial(int, made)) == made
     for place, kind, made in ((first, "list", 1), (same, "list", 2), (first, "cases", 3)):
         assert cache.cached_of_result(place, kind, int, lambda: 0) == made
+
+
+UNNEEDED = {
+    "list": ("linewatt.store.read", "linewatt.records", "linewatt.analysis.cases", "linewatt.report.kinds"),
+    "show": ("linewatt.store.read", "linewatt.records", "linewatt.analysis", "linewatt.campaign.campaign"),
+    "history": ("linewatt.features.soak.result_kind", "linewatt.features.tables.result_kind"),
+}
+"""command → modules that no answer of it needs which is made of what is kept of results of trials"""
+
+
+@pytest.mark.parametrize("command", UNNEEDED)
+def test_what_is_kept_is_shown_without_importing_what_makes_it(root: Path, run: Run, command: str) -> None:
+    words = [command, *([next(root.iterdir()).name] if command == "show" else []), "--results", str(root)]
+    first = run(*words)
+    script = (
+        "import sys; from linewatt.store import cache; from linewatt.cli import entry_point; "
+        f"cache.SETTLED_S = -1.0; sys.argv = ['linewatt', *{words!r}]\n"
+        "try: entry_point.main()\n"
+        "finally: print(*(sys.modules.keys()), file=sys.stderr)"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == first[:2]
+    assert set(ended.stderr.splitlines()[-1].split()).isdisjoint(UNNEEDED[command])
+    assert f"linewatt.cli.actions.{command}" in ended.stderr or command == "history"

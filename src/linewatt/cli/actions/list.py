@@ -5,28 +5,26 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from linewatt import report
 from linewatt.cli.output import print_json, print_rich, results_near, say
 from linewatt.cli.waiting import how_far
-from linewatt.report import listing
 from linewatt.store import Damaged, read_each
 
 
 def print_results(*, results: Path, as_json: bool) -> None:
     """List stored results with their main figures."""
     with how_far("reading results") as tell:
-        listed_results, unread = read_each(results_near(results), listing.kept, tell)
-    rows: list[listing.Listed | Damaged] = [*listed_results, *unread]
-    ordered_rows = sorted(rows, key=listing.id_of)
+        listed_results, unread = read_each(results_near(results), report.listing.kept, tell)
+    rows: list[report.listing.Listed | Damaged] = [*listed_results, *unread]
+    ordered_rows = sorted(rows, key=report.listing.id_of)
     if as_json:
-        from linewatt.report import list_document
-
         print_json(
             {
-                "schema_version": list_document.SCHEMA_VERSION,
-                "results": list_document.as_document(ordered_rows),
+                "schema_version": report.list_document.SCHEMA_VERSION,
+                "results": report.list_document.as_document(ordered_rows),
             }
         )
     elif not ordered_rows:
         say(f"no results below {results}; 'linewatt run CAMPAIGN.yaml' makes one, 'linewatt demo' shows how")
     else:
-        print_rich(lambda width: listing.show(ordered_rows, width=width))
+        print_rich(lambda width: report.listing.show(ordered_rows, width=width))
