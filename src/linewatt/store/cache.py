@@ -30,6 +30,9 @@ FOLDER = "linewatt-results"
 SETTLED_S = 2.0
 """A file that changed so shortly ago may change again without its times showing it: clocks of file systems
 stand still for milliseconds, on some for two seconds."""
+LARGE, LARGE_SETTLED_S = 500, 0.02
+"""A result with so many files is read for seconds, so what is made of it at the end of its run is kept, too:
+where the clock of the file system tells fractions of a second, it stands still for 10 ms at most."""
 OLD_S = 90 * 86_400.0
 _MOST_BYTES = 64 << 20
 
@@ -149,8 +152,11 @@ def state_of_result(result: Path) -> str | None:
         seen = list(map(os.stat, paths))
     except OSError:
         return None
-    newest_ns = max(max(map(_changed_ns, seen)), max(map(_status_changed_ns, seen)))
-    if newest_ns >= (time.time() - SETTLED_S) * 1e9:
+    last_status_ns = max(map(_status_changed_ns, seen))
+    newest_ns = max(max(map(_changed_ns, seen)), last_status_ns)
+    has_fine_clock = last_status_ns % 1_000_000_000 != 0
+    settled_s = LARGE_SETTLED_S if len(seen) >= LARGE and has_fine_clock else SETTLED_S
+    if newest_ns >= (time.time() - settled_s) * 1e9:
         return None
     names = "\0".join([path[len(root) :] for path in paths])
     digest = hashlib.sha256(os.fsencode(names))

@@ -202,6 +202,22 @@ def test_a_file_that_changed_just_now_may_change_again_unseen(
     assert state_of_result(next(root.iterdir())) is not None
 
 
+def test_of_a_large_result_what_its_run_made_is_kept_unless_times_are_whole_seconds(
+    root: Path, loaded: Look, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "SETTLED_S", 3600.0)
+    monkeypatch.setattr(cache, "LARGE_SETTLED_S", -1.0)
+    assert len(loaded()) == len(loaded()) == 3
+    monkeypatch.setattr(cache, "LARGE", 5)
+    assert len(loaded()) == 3
+    assert loaded() == []
+    _edit(next(root.iterdir()))
+    assert len(loaded()) == 1
+    look = cache._status_changed_ns
+    monkeypatch.setattr(cache, "_status_changed_ns", lambda seen: look(seen) // 10**9 * 10**9)
+    assert state_of_result(next(root.iterdir())) is None
+
+
 def test_no_link_is_followed(root: Path, loaded: Look) -> None:
     loaded()
     result = next(root.iterdir())
