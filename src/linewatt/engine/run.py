@@ -270,8 +270,7 @@ class Run(ABC, Generic[E_co]):
 
     def _not_ready(self, changes: Sequence[Change]) -> tuple[NotReady, ...]:
         """What ``linewatt check`` would call a failure, which is said, too."""
-        from linewatt.engine.readiness.at_start import failures
-        from linewatt.engine.readiness.readiness import check_titles
+        from linewatt.engine.readiness.at_start import failures, title_of_check
 
         clocks = {}
         for name, host in self._session.hosts.items():
@@ -281,7 +280,7 @@ class Run(ABC, Generic[E_co]):
         failed_checks = failures(self._campaign, self._session.facts, clocks, trials, changes)
         for failed_check in failed_checks:
             do = f"; {failed_check.advice}" if failed_check.advice else ""
-            title = check_titles()[failed_check.check]
+            title = title_of_check(failed_check)
             self._say(events.Warned(f"{failed_check.host}: not ready ({title}): {failed_check.found}{do}"))
         return failed_checks
 

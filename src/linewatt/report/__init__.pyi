@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-from . import list_document as list_document
 from . import listing as listing
 from .amounts import bits_text as bits_text
 from .amounts import bytes_text as bytes_text
@@ -20,6 +19,7 @@ from .kinds import ResultKind as ResultKind
 from .kinds import result_kind as result_kind
 from .kinds import result_kinds as result_kinds
 from .kinds import run_kinds as run_kinds
+from .list_document import document_of_list as document_of_list
 from .listing import Best as Best
 from .listing import Listed as Listed
 from .listing import id_of as id_of

@@ -21,7 +21,7 @@ SCHEMA_VERSION = 1
 class BestDocument:
     test: str
     throughput_bps: float
-    """Mean of the case that has the most."""
+    """Mean of the fastest case; of an experiment, of its best setting."""
     throughput_doubtful: bool
     throughput_at_least: bool = field(default=False, metadata=SELDOM)
     """A searched rate above which no more was lost, or nothing sent."""
@@ -57,14 +57,15 @@ class DamagedDocument:
     """Why it cannot be read, or shown."""
 
 
-def as_document(results: Sequence[Listed | Damaged]) -> list[dict[str, Any]]:
-    """The rows of ``list --json``; of a damaged result there is its id and why."""
-    return [
+def document_of_list(results: Sequence[Listed | Damaged]) -> dict[str, Any]:
+    """The document of ``list --json``; of a damaged result there is its id and why."""
+    rows = [
         document_of(DamagedDocument(result.id, result.reason))
         if isinstance(result, Damaged)
         else {**result.heading, **document_of(_listed_keys(result))}
         for result in results
     ]
+    return {"schema_version": SCHEMA_VERSION, "results": rows}
 
 
 def schema() -> Schema:
@@ -91,7 +92,6 @@ def _listed_keys(result: Listed) -> ListedKeys:
 
 
 def _best_document(best: Best) -> BestDocument:
-
     per_watt = best.bps_per_w
     return fill(
         BestDocument,

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from linewatt.core.feature import named_result
 from linewatt.errors import StoreError, UnknownResult
@@ -51,18 +52,25 @@ def find_result(root: Path, reference: str) -> Path:
     raise UnknownResult(f"{reference}: no such result below {root}; {choices}")
 
 
-def _name_and_time(path: Path) -> tuple[str | None, float | None]:
-    """The name of a result's campaign, and when it began, Unix seconds. Raises StoreError."""
+class _Campaign(NamedTuple):
+    """What the manifest of a result says of it."""
+
+    name: str | None
+    created_s: float | None
+
+
+def _campaign(path: Path) -> _Campaign:
+    """Raises StoreError."""
     from linewatt.store.read import load_manifest  # not for a result that is named by its id
 
     manifest = load_manifest(path)
-    return manifest.name, manifest.created_s
+    return _Campaign(manifest.name, manifest.created_s)
 
 
 def _campaign_name(path: Path) -> str | None:
     """The name of a result's campaign; ``None`` where its manifest cannot be read."""
     try:
-        return _name_and_time(path)[0]
+        return _campaign(path).name
     except StoreError:
         return None
 
@@ -89,7 +97,7 @@ def _begun(path: Path) -> str:
     if re.match(r"\d{8}-\d{6}-", path.name):
         return path.name
     try:
-        _, created_s = _name_and_time(path)
+        created_s = _campaign(path).created_s
     except StoreError:
         return ""
     return "" if created_s is None else stamp(created_s)

@@ -45,7 +45,7 @@ from linewatt.engine.repeats import Remaining
 from linewatt.errors import InvalidInput, StoreError
 from linewatt.model import Case, Flag, Trial, Window
 from linewatt.records import EndedSearch, Host, InstanceRule, Searches
-from linewatt.report.list_document import as_document as as_list
+from linewatt.report.list_document import document_of_list
 from linewatt.report.list_line import listed
 from linewatt.report.printing import html, screen
 from linewatt.report.trials.answer.first_screen import first_screen_of_trials
@@ -664,7 +664,7 @@ def test_of_many_pairs_the_first_screen_has_the_knee_of_each() -> None:
 
 
 def test_a_list_has_the_fastest_step_which_is_no_bound() -> None:
-    (row,) = as_list([listed(searched_result(link(5.3e9)))])
+    (row,) = document_of_list([listed(searched_result(link(5.3e9)))])["results"]
     assert row["best"]["throughput_bps"] == pytest.approx(5.3e9, rel=0.01)
     assert "throughput_at_least" not in row["best"]
 

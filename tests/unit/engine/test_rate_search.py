@@ -38,7 +38,7 @@ from linewatt.errors import InvalidInput
 from linewatt.json_document import document_of
 from linewatt.model import Case, Trial, Window
 from linewatt.records import EndedSearch, RateRule, Searches
-from linewatt.report.list_document import as_document as as_list
+from linewatt.report.list_document import document_of_list
 from linewatt.report.list_line import listed
 from linewatt.report.listing import show as show_list
 from linewatt.report.printing import html, screen
@@ -758,7 +758,7 @@ def test_a_list_says_of_a_rate_that_it_is_the_least(rate_bps: float, least: bool
     console.print(show_list([one], width=120))
     assert isinstance(console.file, io.StringIO)
     assert ("≥ 5.00 Gbps" in console.file.getvalue()) == least
-    (document,) = as_list([one])
+    (document,) = document_of_list([one])["results"]
     assert ("throughput_at_least" in document["best"]) == least
 
 

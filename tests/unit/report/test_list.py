@@ -204,13 +204,13 @@ def test_the_column_counts_the_findings_that_show_lists(run: Run) -> None:
     view = digest_of(result(made))
     assert (one.findings, one.shown) == (len(view.findings.every), len(view.notes))
     assert one.findings != one.shown
-    assert list_document.as_document([one])[0]["flags_count"] == one.findings
+    assert list_document.document_of_list([one])["results"][0]["flags_count"] == one.findings
     (row,) = (line for line in printed([one], 120) if line.startswith(str(one.heading["id"])))
     assert row.split()[5] == str(one.shown)
 
 
 def test_json_has_the_answer_with_its_provenance_and_what_is_missing_with_its_reason() -> None:
-    demo, lab, _, none, broken = list_document.as_document(several())
+    demo, lab, _, none, broken = list_document.document_of_list(several())["results"]
     assert lab["best"] == {
         "test": "tcp",
         "throughput_bps": pytest.approx(110e9, rel=0.01),

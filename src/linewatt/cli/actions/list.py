@@ -18,12 +18,7 @@ def print_results(*, results: Path, as_json: bool) -> None:
     rows: list[report.listing.Listed | Damaged] = [*listed_results, *unread]
     ordered_rows = sorted(rows, key=report.listing.id_of)
     if as_json:
-        print_json(
-            {
-                "schema_version": report.list_document.SCHEMA_VERSION,
-                "results": report.list_document.as_document(ordered_rows),
-            }
-        )
+        print_json(report.document_of_list(ordered_rows))
     elif not ordered_rows:
         say(f"no results below {results}; 'linewatt run CAMPAIGN.yaml' makes one, 'linewatt demo' shows how")
     else:

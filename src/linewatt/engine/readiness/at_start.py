@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from linewatt.campaign import Campaign
 from linewatt.campaign.planning import PlannedTrial
 from linewatt.engine.readiness import readiness_cpu, readiness_host, readiness_net
-from linewatt.engine.readiness.readiness import Check, HostAnswer, Wants
+from linewatt.engine.readiness.readiness import Check, HostAnswer, Wants, check_titles
 from linewatt.hosts import Offset
 from linewatt.hosts.facts import Facts, parse_cpulist
 from linewatt.loads import LOADS
@@ -47,6 +47,11 @@ def failures(
         for check in _checks(answers[name], answers, campaign.load)
         if check.status == "fail" and check.name != _RIGHTS
     )
+
+
+def title_of_check(failure: NotReady) -> str:
+    """What a failed check is about, as ``linewatt check`` titles it."""
+    return check_titles()[failure.check]
 
 
 def _checks(answer: HostAnswer, answers: Mapping[str, HostAnswer], load: str) -> Iterator[Check]:

@@ -21,7 +21,7 @@ from linewatt.features.serve.shelf import Seen
 from linewatt.features.serve.site import Site, site_of
 from linewatt.features.serve.sparkline import sparkline
 from linewatt.features.serve.unread_result import UnreadResult, unread_result, with_manifests
-from linewatt.report import Cell, Listed, Note, Row, list_document, listing, plural
+from linewatt.report import Cell, Listed, Note, Row, document_of_list, listing, plural
 from linewatt.store import Damaged
 from linewatt.units import format_time_utc
 
@@ -107,7 +107,7 @@ def as_json(request: Request) -> Response:
     """The list as ``linewatt list --json`` prints it."""
     seen = site_of(request).listed.now(_WHOLE_S)
     rows = [row for _, row in seen.rows]
-    document = {"schema_version": list_document.SCHEMA_VERSION, "results": list_document.as_document(rows)}
+    document = document_of_list(rows)
     if seen.unread:
         document["unread"] = seen.unread
     return text_response(

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -50,7 +49,7 @@ def kept_side(path: Path) -> Kept:
             raise StoreError(f"{path / 'trials'}: No such file or directory")
         result = load_result(path)
         cases = tuple(runs_by_case(result.trials).values())
-        searches_and_knees = tuple(_searched(result)), tuple(_knees(result))
+        searches_and_knees = _searches_and_knees(result)
         kind = result_kind(result.manifest)
         campaign, hosts = result.manifest.asked, result.manifest.hosts
         environment = digest_of_side(Side(path.name, path.name, campaign, hosts, {}))
@@ -61,21 +60,18 @@ def kept_side(path: Path) -> Kept:
     return cached_of_result(path, "cases", Kept, made)
 
 
-def _searched(result: Result) -> Iterator[str]:
-    """``UDP 1500 NDR 1.230 Gbps, PDR 0.5 % 1.236 Gbps`` of each search."""
+def _searches_and_knees(result: Result) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """``UDP 1500 NDR 1.230 Gbps, PDR 0.5 % 1.236 Gbps`` of each search of a rate, ``TCP knee at 5.3 instances
+    (95 % CI 5.2 to 5.5)`` of each of a number of instances."""
+    from linewatt.report.trials.searches.knees import instance_searches_of, short_words
     from linewatt.report.trials.searches.searches import goal_name, named, rate_words, searches_of
 
-    for search, name in named(searches_of(result)):
-        yield f"{name} {', '.join(f'{goal_name(goal)} {rate_words(goal)}' for goal in search.goals)}"
-
-
-def _knees(result: Result) -> Iterator[str]:
-    """``TCP knee at 5.3 instances (95 % CI 5.2 to 5.5)`` of each search."""
-    from linewatt.report.trials.searches.knees import instance_searches_of, short_words
-    from linewatt.report.trials.searches.searches import named
-
-    for search, name in named(instance_searches_of(result)):
-        yield f"{name} {short_words(search)}"
+    rates = (
+        f"{name} {', '.join(f'{goal_name(goal)} {rate_words(goal)}' for goal in search.goals)}"
+        for search, name in named(searches_of(result))
+    )
+    knees = (f"{name} {short_words(search)}" for search, name in named(instance_searches_of(result)))
+    return tuple(rates), tuple(knees)
 
 
 def side_of(path: Path, stored_result: Kept) -> Side:
