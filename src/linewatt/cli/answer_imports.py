@@ -18,6 +18,8 @@ OF_THE_ANSWER = (
     "linewatt.analysis.comparison.differences",
     "linewatt.report.machine.environment",
     "linewatt.analysis.comparison.effects",
+    "linewatt.store.cache",
+    "linewatt.store.find",
     "linewatt.store.further",
     "linewatt.report.trials.digest",
     "linewatt.report.trials.subject",

@@ -377,6 +377,7 @@ def test_help_does_not_import_what_draws() -> None:
     assert ended.stdout == "[]\n"
 
 
+@pytest.mark.usefixtures("run")
 def test_an_answer_of_processes_imports_no_campaign() -> None:
     keep(result(demo_trials()))
     script = (

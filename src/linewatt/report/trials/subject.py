@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from linewatt import campaign
 from linewatt.analysis.cases import CaseSummary, Matrix, mean_bps
 from linewatt.analysis.comparison import (
     GroupEffects,
@@ -281,11 +280,12 @@ def _telling(response_effects: ResponseEffects) -> list[MainEffect]:
 
 
 def _is_of_clients_too(case: Case, factor: str) -> bool:
-    """Whether an effect is that of a server and its clients: never where processes are the load.
+    """Whether an effect is that of a server and its clients: never where processes are the load."""
+    if feature_load_of(case.test) is None:
+        return False
+    from linewatt.campaign import is_of_clients_too  # a third of what an answer would import
 
-    Planning is imported only then: it is a third of what an answer would import.
-    """
-    return feature_load_of(case.test) is not None and campaign.is_of_clients_too(case, factor)
+    return is_of_clients_too(case, factor)
 
 
 def _size(effect: MainEffect) -> float:
