@@ -98,7 +98,10 @@ def test_pairs_of_many_hosts_are_in_a_folded_table_and_in_heat_maps(hosts: int) 
     assert f"<summary>TCP: every pair of hosts, {hosts * (hosts - 1)} rows</summary>" in matrix
     assert "the other" not in scalability
     assert "the ten with the most" in scalability
-    assert matrix.count('data-figure="matrix-') == 4
+    quantities = ("throughput_bps", "receiver_cpu_cores_per_bps", "sender_cpu_cores_per_bps")
+    assert re.findall(r'data-figure="matrix-([^"]*)"', matrix) == [
+        f"{quantity}-{test}" for test in ("tcp", "udp-1500") for quantity in quantities
+    ]
 
 
 def chosen(cases: Sequence[Case]) -> tuple[int, int]:
