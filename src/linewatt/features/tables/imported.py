@@ -172,7 +172,11 @@ def _shares(read: Reader, part: str) -> CpuShares | None:
     total = sum(ratios.values())
     if total > ratio_from_percent(_MOST_PERCENT):
         read.fail(filled[0], f"the five shares add up to {100 * total:.2f} %, which is more than one CPU has")
-    other_ratio = max(0.0, 1 - total)
+    return shares_of(ratios)
+
+
+def shares_of(ratios: Mapping[str, float]) -> CpuShares:
+    """What the CPU of a role did, by the five shares that tables give; what they leave is other time."""
     return CpuShares(
         cpus=(),
         unnumbered=1,
@@ -181,7 +185,7 @@ def _shares(read: Reader, part: str) -> CpuShares | None:
         irq_ratio=ratios["irq"],
         soft_ratio=ratios["soft"],
         idle_ratio=ratios["idle"],
-        other_ratio=other_ratio,
+        other_ratio=max(0.0, 1 - sum(ratios.values())),
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from linewatt.analysis.cases import Analysis, analyse_series, summarise
-from linewatt.features.tables.imported import PARTS, test_of, unknown_end
+from linewatt.features.tables.imported import PARTS, shares_of, test_of, unknown_end
 from linewatt.features.tables.published import Mean, MeanRow, Means
 from linewatt.model import Case, CpuShares, Role, Trial
 from linewatt.units import ratio_from_percent
@@ -80,17 +80,7 @@ def _shares(row: MeanRow, part: str) -> CpuShares | None:
     ratios = {share: ratio_from_percent(mean.value) for share, mean in _share_means(row, part).items()}
     if len(ratios) < len(_SHARES) or not all(0 <= ratio <= 1 for ratio in ratios.values()):
         return None
-    other_ratio = max(0.0, 1 - sum(ratios.values()))
-    return CpuShares(
-        cpus=(),
-        unnumbered=1,
-        usr_ratio=ratios["usr"],
-        sys_ratio=ratios["sys"],
-        irq_ratio=ratios["irq"],
-        soft_ratio=ratios["soft"],
-        idle_ratio=ratios["idle"],
-        other_ratio=other_ratio,
-    )
+    return shares_of(ratios)
 
 
 def _with_spread(analysis: Analysis, row: MeanRow) -> Analysis:
