@@ -248,6 +248,16 @@ def test_tables_point_at_their_flags() -> None:
     assert {each["href"] for each in marks} == {"#finding-a", "#finding-b"}
 
 
+def test_a_star_is_explained_only_where_a_finding_makes_a_figure_doubtful() -> None:
+    first, *others = scaling_trials((1,))
+    star = "A star marks a doubtful figure."
+    note = replace(SHARED, code="app-irq-share-cpu", evidence="CPU 0 runs a load process and does the rest")
+    of_note = page(result([replace(first, flags=(note,)), *others])).words
+    assert note.evidence in of_note
+    assert star not in of_note
+    assert star in page(result([replace(first, flags=(SHARED, note)), *others])).words
+
+
 def test_no_flag_says_so() -> None:
     assert "No findings" in page(result(scaling_trials())).words
 
