@@ -67,7 +67,9 @@ def opened(report: Opened, request: pytest.FixtureRequest) -> Page:
 
 
 def unfold(page: Page) -> None:
+    """Open all that is folded, and have also laid out what a large page lays out only in sight."""
     page.evaluate("document.querySelectorAll('details').forEach(e => { e.open = true })")
+    page.evaluate("document.querySelectorAll('.large').forEach(e => e.classList.remove('large'))")
 
 
 everywhere = pytest.mark.parametrize(
