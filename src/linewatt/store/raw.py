@@ -18,6 +18,7 @@ from typing import BinaryIO
 
 from linewatt.core.feature import further_trials
 from linewatt.errors import StoreError
+from linewatt.store.stored_file import open_stored, stored_bytes
 
 RAW_SUFFIX = ".tar.gz"
 LEVEL = 5
@@ -69,9 +70,7 @@ def raw_texts(folder: Path) -> dict[str, str]:
         paths = sorted(path for path in folder.rglob("*") if path.is_file())
         return {path.relative_to(folder).as_posix(): raw_text(path) for path in paths}
     try:
-        if not pack.is_file():
-            raise StoreError(f"{pack}: damaged: is not a regular file")
-        with pack.open("rb") as file:
+        with open_stored(pack) as file:
             return raw_texts_in(file, str(pack), MOST_BYTES)
     except OSError as error:
         raise StoreError(f"{pack}: cannot be read: {error.strerror or error}") from error
@@ -89,8 +88,10 @@ def raw_texts_in(file: BinaryIO, pack: str, most_bytes: int) -> dict[str, str]:
 def raw_text(path: Path) -> str:
     """Raises StoreError."""
     try:
-        return path.read_bytes().decode()
-    except (OSError, ValueError) as error:
+        return stored_bytes(path, MOST_BYTES).decode()
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except ValueError as error:
         raise StoreError(f"{path}: cannot be read: {error}") from error
 
 

@@ -34,6 +34,7 @@ from linewatt.records import (
 from linewatt.store import derived
 from linewatt.store.idle import with_idle
 from linewatt.store.meters import known_meters, with_meters
+from linewatt.store.stored_file import stored_bytes
 
 T = TypeVar("T")
 D = TypeVar("D", bound=Document)
@@ -239,11 +240,10 @@ def _read_trial(path: str) -> Trial:
 def read_document(path: str, kind: TypeAdapter[T]) -> T:
     """A trial's document as a value. Raises StoreError.
 
-    A path is a text here, and its file not buffered: with tens of thousands either takes longer than reading.
+    A path is a text here: with tens of thousands a ``Path`` takes longer than reading.
     """
     try:
-        with open(path, "rb", buffering=0) as file:  # noqa: PTH123  as above
-            return _trial_of(file.read(), kind)
+        return _trial_of(stored_bytes(path), kind)
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}") from error
     except ValueError as error:
@@ -301,7 +301,7 @@ def read_json(path: Path) -> dict[str, Any]:
 def parse_stored(path: Path, parse: Callable[[str, str, foreign.Limits], T]) -> T:
     """What a parser of JSON makes of a file's text. Raises StoreError."""
     try:
-        return parse(path.read_text(encoding="utf-8"), str(path), foreign.STORED)
+        return parse(stored_bytes(path).decode(), str(path), foreign.STORED)
     except OSError as error:
         raise StoreError(str(error.strerror), where=path) from error
     except ParseError as error:

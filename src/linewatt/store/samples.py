@@ -20,6 +20,7 @@ from linewatt import durable
 from linewatt.declare import COUNT, NUMBER, TEXT, Schema, choice, maybe, record, said
 from linewatt.errors import StoreError
 from linewatt.model import Channel, ChannelKind, Provenance, Sample
+from linewatt.store.stored_file import check_stored
 
 SCHEMA_VERSION = 1
 _WORDS = ("host", "source", "channel", "unit", "kind", "scope", "provenance")
@@ -259,8 +260,12 @@ def read_channels(path: Path) -> dict[tuple[str, str, str], Channel]:
 
 def _rows_of_file(path: Path, query: str, **parameters: object) -> Any:
     """What a query gives of a file of samples; none without the file. Raises StoreError if it is damaged."""
-    if not path.exists():
+    try:
+        check_stored(path)
+    except FileNotFoundError:
         return []
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror}") from error
     import duckdb
 
     try:

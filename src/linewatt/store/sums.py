@@ -13,7 +13,6 @@ import glob
 import hashlib
 import os
 import re
-import stat
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 from linewatt.errors import StoreError
+from linewatt.store.stored_file import open_stored, stored_bytes
 
 SUMS_FILE = "SHA256SUMS"
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
@@ -31,6 +31,8 @@ _LONGEST_PATH = 1024
 """bytes of its path below the result"""
 _PIECE = 8 << 10
 """more than a line"""
+_MAX_BYTES = 256 << 20
+"""lines of a million files"""
 _lock = threading.Lock()
 
 
@@ -178,9 +180,9 @@ def _is_being_written(folder: Path, name: str) -> bool:
 
 def _differs(path: Path, digest: str) -> str | None:
     try:
-        if not stat.S_ISREG(path.lstat().st_mode):
-            return "is not a regular file"
-        return None if sha256_of_file(path) == digest else "has another checksum than when it was stored"
+        with open_stored(path) as file:
+            is_same = hashlib.file_digest(file, "sha256").hexdigest() == digest
+        return None if is_same else "has another checksum than when it was stored"
     except OSError as error:
         return f"cannot be read: {error.strerror}"
 
@@ -188,7 +190,7 @@ def _differs(path: Path, digest: str) -> str | None:
 def read_sums(path: Path) -> dict[str, str]:
     """Relative name → checksum. Raises StoreError naming file and line."""
     try:
-        data = path.read_bytes()
+        data = stored_bytes(path, _MAX_BYTES)
         text = data[: _end_of_lines(data)].decode()
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}") from error

@@ -19,7 +19,7 @@ from pydantic import Field, ValidationError
 from linewatt import durable, foreign
 from linewatt.document import Part
 from linewatt.errors import InvalidInput, ParseError, StoreError, UnknownResult
-from linewatt.store import json_of, unstored_text
+from linewatt.store import json_of, stored_bytes, unstored_text
 from linewatt.units import did_you_mean, format_time_utc
 
 FOLDER = "baselines"
@@ -57,7 +57,7 @@ def get(root: Path, name: str) -> Baseline | None:
     """The baseline of a name; ``None`` if there is none. Raises StoreError for a damaged file."""
     path = _path(root, name)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = stored_bytes(path).decode()
         stored = _Stored.model_validate(foreign.read_json(text, "damaged", foreign.STORED))
     except FileNotFoundError:
         return None

@@ -17,7 +17,7 @@ from typing import Any
 from linewatt.errors import StoreError
 from linewatt.features.soak.storage import Chunk, Part
 from linewatt.loads import SOAKING_LOADS
-from linewatt.store import warm_up_samples
+from linewatt.store import check_stored, warm_up_samples
 
 USERS = "users"
 MOVED = ("users.received_bytes", "users.sent_bytes", "load.received_bytes")
@@ -99,12 +99,14 @@ def _rows(query: str, paths: Sequence[Path]) -> list[tuple[Any, ...]]:
     import duckdb
 
     try:
+        for path in paths:
+            check_stored(path)
         done = warm_up_samples().cursor().execute(query, {"files": [str(path) for path in paths]})
         return [tuple(row) for row in done.fetchall()]
-    except duckdb.Error as error:
+    except (duckdb.Error, OSError) as error:
+        why = getattr(error, "strerror", None) or str(error).splitlines()[0]
         raise StoreError(
-            f"{paths[0]}: samples cannot be read: {str(error).splitlines()[0]}; linewatt show goes on over "
-            "damaged chunks"
+            f"{paths[0]}: samples cannot be read: {why}; linewatt show goes on over damaged chunks"
         ) from error
 
 

@@ -25,6 +25,7 @@ from typing import Any
 from linewatt.errors import StoreError
 from linewatt.features.soak.series_steps import SPARSE, Cells, Counted, Gap, SeriesInfo, Steps, pulses
 from linewatt.features.soak.storage import Part
+from linewatt.store import open_stored
 
 MEMORY = "700MB"
 BATCH_BYTES = 24 << 20
@@ -295,7 +296,7 @@ def _numbered(chosen: Sequence[SeriesInfo]) -> dict[str, Any]:
 def _not_whole(path: Path) -> str | None:
     """What shows at once that a Parquet file is cut off; ``None`` where nothing does."""
     try:
-        with path.open("rb") as file:
+        with open_stored(path) as file:
             head = file.read(4)
             size = file.seek(0, 2)
             file.seek(max(0, size - 4))

@@ -26,6 +26,7 @@ from linewatt.records import Part as PartBegin
 from linewatt.store import (
     Origin,
     Series,
+    check_stored,
     list_sums,
     listed_files_gone,
     parse_stored,
@@ -279,7 +280,8 @@ def _last_s(chunks: Sequence[Chunk], started_s: float) -> float:
     import duckdb
 
     for chunk in reversed(chunks):
-        with suppress(duckdb.Error):
+        with suppress(duckdb.Error, OSError):
+            check_stored(chunk.samples)
             last = warm_up_samples().cursor().execute(_LAST, [str(chunk.samples)]).fetchone()
             if last and last[0] is not None:
                 return float(last[0])

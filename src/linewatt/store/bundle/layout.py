@@ -130,7 +130,9 @@ def is_bundle(path: Path) -> bool:
     if path.name.endswith(BUNDLE_SUFFIX):
         return True
     try:
+        if not path.is_file():
+            return False
         with path.open("rb") as file:
-            return path.is_file() and file.read(len(MAGIC)) == MAGIC
+            return file.read(len(MAGIC)) == MAGIC
     except OSError:
         return False

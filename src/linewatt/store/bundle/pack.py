@@ -23,6 +23,7 @@ from linewatt.errors import InvalidInput, StoreError
 from linewatt.store import sums
 from linewatt.store.bundle import layout
 from linewatt.store.bundle.layout import Contents, Entry
+from linewatt.store.stored_file import open_stored
 from linewatt.store.verify import verify_result
 
 LEVEL = 9
@@ -105,7 +106,7 @@ def _packed(result: Path, names: list[str], frames: BinaryIO) -> Iterator[Entry]
 def _frame(path: Path, member: str, name: str, frames: BinaryIO, behind: bytes) -> Entry:
     if not stat.S_ISREG(path.lstat().st_mode):
         raise StoreError(f"{path}: is not a regular file; results contain only regular files; remove it")
-    with path.open("rb") as file:
+    with open_stored(path) as file:
         size = os.fstat(file.fileno()).st_size
         head, pad = layout.header(member, size), layout.padding(size)
         digest, packed, start = hashlib.sha256(), hashlib.sha256(), frames.tell()
