@@ -19,7 +19,7 @@ from linewatt.extras import install_command
 
 _Host = Annotated[
     str,
-    typer.Option("--listen", metavar="ADDRESS", help="Listen address; all but loopback need TLS or a token."),
+    typer.Option("--listen", metavar="ADDRESS", help="Listen address; all but loopback need --token-file."),
 ]
 _Port = Annotated[int, typer.Option("--port", metavar="NUMBER", min=0, max=65535, help="0: any free port.")]
 _TokenFile = Annotated[
@@ -57,7 +57,7 @@ def serve(
 
     Pages: list, reports with interactive charts, comparisons, history, raw files, running campaigns. Only one
     button changes anything: it stops a run. By default, users of this machine have access; other addresses
-    need a token or TLS. Ctrl-C ends it.
+    need a token. Ctrl-C ends it.
     """
     from linewatt.features.serve.settings import Settings, checked, read_token
     from linewatt.hosts.journal import state_dir

@@ -59,10 +59,10 @@ def checked(settings: Settings) -> Settings:
         raise InvalidInput("--tls-cert and --tls-key: a certificate and its key go together; name both")
     if settings.tls_cert is not None and settings.tls_key is not None:
         tls_context(settings.tls_cert, settings.tls_key)
-    if not settings.is_loopback and settings.token is None and settings.tls_cert is None:
+    if not settings.is_loopback and settings.token is None:
         raise InvalidInput(
-            f"--listen {settings.host}: others could read every result there; add --token-file FILE, or "
-            "--tls-cert FILE and --tls-key FILE"
+            f"--listen {settings.host}: others could read every result there, and stop runs; add "
+            "--token-file FILE"
         )
     for name in settings.names:
         if not name or any(sign in name for sign in "/:@ \t"):

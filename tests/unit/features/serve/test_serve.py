@@ -249,9 +249,13 @@ def test_which_addresses_lead_to_this_machine_alone(host: str, loopback: bool) -
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "host.example"])  # noqa: S104
-def test_beyond_this_machine_a_token_or_tls_is_needed(host: str) -> None:
-    with pytest.raises(InvalidInput, match="add --token-file FILE, or --tls-cert"):
-        checked(settings(host=host))
+def test_beyond_this_machine_a_token_is_needed_also_with_tls(
+    host: str, certificate: tuple[Path, Path]
+) -> None:
+    cert, key = certificate
+    for made in (settings(host=host), settings(host=host, tls_cert=cert, tls_key=key)):
+        with pytest.raises(InvalidInput, match="add --token-file FILE"):
+            checked(made)
     assert checked(settings(host=host, token=TOKEN)).token == TOKEN
 
 
@@ -271,9 +275,9 @@ def test_a_certificate_needs_its_key_and_both_must_be_some(tmp_path: Path) -> No
         checked(settings(tls_cert=cert, tls_key=key))
 
 
-def test_a_certificate_and_its_key_are_enough_beyond_this_machine(certificate: tuple[Path, Path]) -> None:
+def test_with_a_certificate_the_url_is_https(certificate: tuple[Path, Path]) -> None:
     cert, key = certificate
-    made = checked(settings(host="192.0.2.1", tls_cert=cert, tls_key=key))
+    made = checked(settings(host="192.0.2.1", tls_cert=cert, tls_key=key, token=TOKEN))
     assert made.url(443) == "https://192.0.2.1:443/"
 
 
@@ -308,7 +312,7 @@ def test_the_command_refuses_before_anything_is_bound(run: Run) -> None:
     code, out, err = run("serve", "--listen", "0.0.0.0")  # noqa: S104
     assert (code, out) == (2, "")
     assert err.startswith(
-        "linewatt: --listen 0.0.0.0: others could read every result there; add --token-file"
+        "linewatt: --listen 0.0.0.0: others could read every result there, and stop runs; add --token-file"
     )
     code, _, err = run("serve", "--results", "nowhere")
     assert (code, err.count("\n")) == (2, 1)
