@@ -12,6 +12,7 @@ import errno
 import gc
 import importlib
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterable
@@ -75,6 +76,7 @@ CORE_COMMANDS = {
     "features": "list_features",
 }
 """command, which a module of ``commands`` is called by, too → what makes it there; features add theirs"""
+_EXTRA_WORD = re.compile(r"unexpected extra argument\S* \((\S+)\)")
 _added: set[str] = set()
 _COLLECTED = (200_000, 20, 100)
 """new objects, and younger collections, after which Python looks for garbage: with its own 700 a tenth of the
@@ -224,7 +226,15 @@ def _wrong_use(error: typer.TyperException) -> str:
     for parsed, replacement in _KINDS.items():
         text = text.replace(parsed, replacement)
     command = "linewatt" if context is None else context.command_path
-    return f"linewatt: {one_line(text.rstrip('.'))}; see {command} -h"
+    hint = "" if context is None else _as_option(text, context.command)
+    return f"linewatt: {one_line(text.rstrip('.'))}{hint}; see {command} -h"
+
+
+def _as_option(text: str, command: Any) -> str:
+    """``: write --name x`` of a word too many, for a command that is given a name by an option."""
+    extra = _EXTRA_WORD.search(text)
+    has_name = any("--name" in parameter.opts for parameter in command.params)
+    return f": write --name {extra[1]}" if extra and has_name else ""
 
 
 def _of_stdout(error: OSError) -> bool:

@@ -155,6 +155,7 @@ COMMANDS = {
     "run missing": ["run", "nope.yaml"],
     "run dir": ["run", "."],
     "plan two": ["plan", "a", "b"],
+    "lab down name": ["lab", "down", "x"],
     "run option": ["run", "c.yaml", "--trails", "3"],
     "show nothing stored": ["show"],
     "show unknown": ["show", "nope"],

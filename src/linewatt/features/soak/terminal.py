@@ -106,8 +106,8 @@ def _findings(soak: Soak) -> Iterator[RenderableType]:
     if soak_findings.every:
         yield Text(f"Findings: {soak_findings.counted()}", style="bold")
     for finding in soak_findings.every:
-        lines = [f"{finding.code} ({seen.where}): {seen.evidence}" for seen in finding.sightings]
+        lines = [*(f"{seen.where}: {seen.evidence}" for seen in finding.sightings), *finding.advice]
         yield Group(
-            *(Text(one_line(line), style="yellow") for line in lines),
-            *(Padding(Text(one_line(advice)), (0, 0, 0, 2)) for advice in finding.advice),
+            Text(one_line(f"{finding.kind.title} [{finding.code}]"), style="yellow"),
+            *(Padding(Text(one_line(line)), (0, 0, 0, 2)) for line in lines),
         )

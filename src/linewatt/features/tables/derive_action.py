@@ -16,6 +16,7 @@ from linewatt.features.tables.groups import CASE_COLUMNS, group_columns
 from linewatt.features.tables.inputs import NUMERIC, RECOGNISED
 from linewatt.features.tables.quantities import Published, is_quantities, published
 from linewatt.features.tables.quantity_facts import quantity_facts
+from linewatt.findings import kind_of
 from linewatt.report import Table as Shown
 from linewatt.report.printing import render_table, split_columns, text_columns
 
@@ -73,7 +74,8 @@ def _show_quantities(summary: Published) -> None:
     for title, value in quantity_facts(summary):
         put(f"{title:<20}{value}")
     for flag in summary.flags:
-        put_lines(["", f"{flag.code} ({flag.where}): {flag.evidence}", f"  {flag.advice}"])
+        heading = f"{kind_of(flag.code).title} [{flag.code}]"
+        put_lines(["", heading, f"  {flag.where}: {flag.evidence}", f"  {flag.advice}"])
 
 
 def json_rows(derived: DerivedTable) -> list[dict[str, Any]]:

@@ -398,7 +398,7 @@ def test_missing_chunks_stand_in_every_view(tmp_path: Path) -> None:
     path, _ = write(tmp_path, CALM)
     without(path, 1)
     done = invoke(["show", path.name, "--full", "--results", str(tmp_path)])
-    assert "chunk-missing (the result): missing: part 1, chunk 1, " in done.stdout
+    assert "[chunk-missing]\n  the result: missing: part 1, chunk 1, " in done.stdout
     told = invoke(["show", path.name, "--results", str(tmp_path), "--json"])
     (one,) = json.loads(told.stdout)["missing"]
     assert (one["part"], one["first"], one["last"]) == (1, 1, 1)
@@ -443,7 +443,7 @@ def test_show_prints_summary_ledger_failures_events_and_flags(results: Path, tmp
         "– connection-lost",
         "the connection was lost after 1000000 of 4000000 bytes",
         "vsftpd was ended by signal 9",
-        "client-saturated (c1): its users' process used a whole core",
+        "[client-saturated]\n  c1: its users' process used a whole core",
         "W sim",
         "no transfer",
     ):
