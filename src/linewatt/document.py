@@ -281,7 +281,7 @@ class _Reader:
 
 def _key(node: Node, place: Place, path: KeyPath) -> str:
     if isinstance(node, ScalarNode) and node.tag != f"{_TAG}merge":
-        return str(node.value)
+        return _whole_characters(str(node.value), place, path)
     where = f"{show_path(path)}: " if path else ""
     if isinstance(node, ScalarNode):
         raise place.error(f"{where}merge keys (<<) are not read; write the keys out")
@@ -304,6 +304,17 @@ def _scalar(node: Node, place: Place, path: KeyPath) -> Any:
     if tag in ("int", "float"):
         return _number(text, tag, place, path)
     _refuse_tag(node, place, "str", "timestamp", "value")
+    return _whole_characters(text, place, path)
+
+
+def _whole_characters(text: str, place: Place, path: KeyPath) -> str:
+    """The text, without the halves of characters that an escape such as ``\\ud800`` may have given it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        half = ascii(text[error.start])[1:-1]
+        where = f"{show_path(path)}: " if path else ""
+        raise place.error(f"{where}{half} is half of a character; write the character itself") from None
     return text
 
 

@@ -13,6 +13,7 @@ import gc
 import importlib
 import os
 import re
+import shlex
 import sys
 import threading
 from collections.abc import Callable, Iterable
@@ -77,6 +78,8 @@ CORE_COMMANDS = {
 }
 """command, which a module of ``commands`` is called by, too → what makes it there; features add theirs"""
 _EXTRA_WORD = re.compile(r"unexpected extra argument\S* \((\S+)\)")
+OWN_FAULT = 70
+"""exit code of a fault of the program, as sysexits.h has it"""
 _added: set[str] = set()
 _COLLECTED = (200_000, 20, 100)
 """new objects, and younger collections, after which Python looks for garbage: with its own 700 a tenth of the
@@ -162,6 +165,7 @@ def _completed() -> list[str] | None:
 def program() -> NoReturn:
     """The program: :func:`main`, and gone, without a fifth of a second for taking Python apart."""
     gc.set_threshold(*_COLLECTED)
+    _open_closed_streams()
     try:
         main()
     except SystemExit as end:
@@ -169,6 +173,14 @@ def program() -> NoReturn:
             _leave(end.code or 0)
         raise
     raise SystemExit(0)
+
+
+def _open_closed_streams() -> None:
+    """Have all three streams, so that no file of a result gets the number of one that the caller closed."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            handle = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(handle, "r" if name == "stdin" else "w"))
 
 
 def _leave(code: int) -> None:
@@ -210,11 +222,31 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
-    except OSError as error:
-        if not _of_stdout(error):
-            raise
-        say(f"linewatt: standard output cannot be written: {error.strerror}")
-        os._exit(1)  # Python would try to write the rest once more, and say so in lines of its own
+    except MemoryError:
+        say("linewatt: not enough memory; see ulimit -v, and the memory limit of a container")
+        sys.exit(1)
+    except Exception as error:  # noqa: BLE001  whatever it is, the user gets one line of it
+        if isinstance(error, OSError) and _of_stdout(error):
+            say(f"linewatt: standard output cannot be written: {error.strerror}")
+            os._exit(1)  # Python would try to write the rest once more, and say so in lines of its own
+        say(f"linewatt: {_own_fault(error)}")
+        sys.exit(OWN_FAULT)
+
+
+def _own_fault(error: Exception) -> str:
+    """A fault of the program in one line; its traceback is in a file, for a report."""
+    import tempfile
+    import traceback
+
+    what = one_line(f"{type(error).__name__}: {error}")
+    try:
+        handle, path = tempfile.mkstemp(prefix="linewatt-fault-", suffix=".txt")
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(f"linewatt {__version__}: {shlex.join(sys.argv)}\n")
+            file.write("".join(traceback.format_exception(error)))
+    except OSError:
+        return f"a fault of its own ({what}), with no room for its traceback; please report the command"
+    return f"a fault of its own ({what}); please report it with {path}"
 
 
 def _wrong_use(error: typer.TyperException) -> str:

@@ -23,6 +23,7 @@ from tests.unit.conftest import Run
 from tests.unit.store.test_store import MANIFEST, SERIES, TRIAL
 
 from linewatt import durable
+from linewatt.cli.entry_point import OWN_FAULT
 from linewatt.errors import DiskFull, StoreError
 from linewatt.features.soak import storage as soak
 from linewatt.store import read, sums, write
@@ -321,8 +322,9 @@ def _breaks(*_: object) -> None:
 
 
 @pytest.fixture
-def wrong_report(monkeypatch: pytest.MonkeyPatch) -> None:
+def wrong_report(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Code of linewatt's own that is wrong: in what shows a result, and in what lists it."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     for module in ("report.trials.digest", "cli.actions.show_all", "features.tables.analyze_action"):
         monkeypatch.setattr(f"linewatt.{module}.digest_of", _breaks)
     monkeypatch.setattr("linewatt.report.list_line.listed", _breaks)
@@ -337,8 +339,9 @@ def test_an_error_of_linewatt_itself_is_no_word_on_a_result_that_is_as_it_was_st
     """A file that was put beside what is stored is none that was read."""
     for name in added:
         (result / name).write_text("mine")
-    with pytest.raises(IndexError):
-        run(*command)
+    code, _, err = run(*command)
+    assert code == OWN_FAULT
+    assert err.startswith("linewatt: a fault of its own (IndexError: list index out of range)")
 
 
 @pytest.mark.usefixtures("wrong_report")
