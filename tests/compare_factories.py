@@ -62,7 +62,7 @@ def made(
         "id": f"202601{day:02d}-000000-{name}",
         "name": name,
         "hosts": {each: host(each) for each in names},
-        "created_s": CREATED_S + 86_400 * day,
+        "created_s": CREATED_S + 86_400 * (day - 1),
         "campaign": CAMPAIGN | (campaign or {}),
     }
     return result(trials, **(given | manifest))

@@ -192,7 +192,7 @@ def test_what_has_no_core_of_its_own_gets_a_thread_before_a_cpu_is_shared(ground
         assert seen.grew_on == {"data0": {2}}
     assert "h2: 2 CPUs with processes are threads of 1 cores" in places
     reason = "the 1 core local to data0 (NUMA node 1) is not enough for 1 process and its interrupts"
-    assert len([line for line in places if line.startswith(f"h2: rule 2: {reason}")]) == 1
+    assert len([line for line in places if line.startswith(f"h2: placement rule 2: {reason}")]) == 1
     told = {flag["code"] for number in (1, 2) for flag in campaign.trial(number)["flags"]}
     assert "interrupts-elsewhere" not in told, "timers take time on every CPU of a guest"
 
@@ -206,7 +206,8 @@ def test_on_the_core_of_the_nic_alone_each_role_has_a_thread_of_it(ground: Groun
     assert set(seen.effective.values()) == {"3"}
     assert seen.grew_on == {"data0": {3}}
     said = "second threads of the cores keep both apart: processes on 2, interrupts on 3"
-    assert any(line.startswith("h2: rule 2: the 1 core ") and line.endswith(said) for line in places)
+    start = "h2: placement rule 2: the 1 core "
+    assert any(line.startswith(start) and line.endswith(said) for line in places)
     assert "h2: interrupts on 3 run on the other thread of a core that runs a process" in places
 
 

@@ -146,7 +146,9 @@ class Seen:
         if self._now is None or at_s - self._now[0] > NOW_S:
             return ""
         event = self._now[1]
-        rate = [] if event.throughput_bps is None else [f"{format_rate(event.throughput_bps)} now"]
+        # with headers, and with what the host then loses
+        where = " at the interface" if isinstance(event, events.Throughput) else ""
+        rate = [] if event.throughput_bps is None else [f"{format_rate(event.throughput_bps)} now{where}"]
         users = (
             [f"{event.users} users"] if isinstance(event, events.Soaking) and event.users is not None else []
         )

@@ -44,7 +44,7 @@ def test_auto_puts_processes_and_interrupts_next_to_the_nic() -> None:
     }
     line = planned.places[0]
     assert line.host == "a"
-    assert line.text.startswith("rule 1: 4 processes and their interrupts fit on the 8 cores")
+    assert line.text.startswith("placement rule 1: 4 processes and their interrupts fit on the 8 cores")
     assert line.chosen is not None
     assert (line.chosen.processes, line.chosen.rule) == (4, 1)
     assert line.chosen.irq_cpus == [4, 5, 6, 7]

@@ -129,7 +129,7 @@ def test_a_sweep_runs_in_random_order_with_idle_between(tmp_path: Path) -> None:
     assert said.startswith("energy: 9 cases × 10 trials = 90, random order with seed ")
     assert (
         "idle: 31 windows of 30 s before and after the trials of each setting and 29 in between, after every "
-        "3 trials, 21 % of loads and idle, once the hosts are quiet"
+        "3 trials, 21 % of loads and idle; with the time until the hosts are quiet 20 min 40 s in all"
     ) in said
     assert "4 in between, after every 22 trials" in energy_plan(tmp_path, "20%", "3.5%")
     longer = energy_plan(tmp_path, "seconds: 30", "seconds: 300")

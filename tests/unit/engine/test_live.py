@@ -52,7 +52,7 @@ def seen(*told: tuple[float, events.Event]) -> Seen:
 def test_it_tells_case_with_network_and_level_throughput_and_watts_now_and_time_left() -> None:
     shown = seen((0.0, STARTED), (1.0, RUNS), (3.0, events.Throughput(9.01e9, 58.0, WATTS)))
     assert shown.what() == "trial 2 of 4: tcp, h1 → h2, 4 inst., vxlan, load 50 %"
-    assert shown.now(3.5) == "9.01 Gbps now, h1 229 W sim, h2 157 W"
+    assert shown.now(3.5) == "9.01 Gbps now at the interface, h1 229 W sim, h2 157 W"
     assert shown.progress(6.0) == "1 of 4 trials, 55 s left"
     assert shown.done(6.0) == (1 + 0.5) / 4
 
@@ -186,7 +186,7 @@ def test_on_a_terminal_it_stands_below_the_lines_and_is_gone_at_the_end() -> Non
     (first, *_) = [lines_below(frame) for frame in child.frames if "Gbps now" in frame]
     assert re.fullmatch(r"[━╸╺]+ 1 of 4 trials, 5\d s left", first[0])
     assert first[1].startswith("trial 2 of 4: tcp, h1 → h2, 4 inst., vxlan, load 50 %")
-    assert first[2] == "9.01 Gbps now, h1 229 W sim, h2 157 W"
+    assert first[2] == "9.01 Gbps now at the interface, h1 229 W sim, h2 157 W"
     (*_, last) = [lines_below(frame) for frame in child.frames if lines_below(frame)]
     title = kind_of(DOUBTFUL[0]).title
     assert any(line.startswith(f"! {title} (trial 2, tcp, h1 → h2") for line in last)

@@ -288,9 +288,11 @@ def test_the_line_of_the_policy_is_found_among_those_of_all_counts(policy: str, 
 
 def test_the_rule_and_why_stand_at_the_picture_and_the_rest_below() -> None:
     places = [
-        "h1: rule 1: of another host",
-        "h2: rule 1: 1 process and its interrupts fit on the 4 cores: processes on 0, interrupts on 1",
-        "h2: rule 1: 2 processes and their interrupts fit on 4 cores: processes on 0-1, interrupts on 2-3",
+        "h1: placement rule 1: of another host",
+        "h2: placement rule 1: 1 process and its interrupts fit on the 4 cores: processes on 0, "
+        "interrupts on 1",
+        "h2: placement rule 1: 2 processes and their interrupts fit on 4 cores: processes on 0-1, "
+        "interrupts on 2-3",
         "h2: interrupts stay where they are: moving them needs root (set sudo: true)",
     ]
     trials = [placed_trial(1, TCP, [0], [1]), placed_trial(2, TCP, [0, 1], [2, 3])]

@@ -17,7 +17,6 @@ from linewatt.analysis.comparison.matching import LeftOver, Match, Matching
 from linewatt.analysis.comparison.rows import (
     METRICS_OF_ROWS,
     OF_CASES,
-    TAKE_MORE,
     Draft,
     Options,
     Row,
@@ -30,6 +29,7 @@ from linewatt.analysis.comparison.side import Obstacle, Side
 from linewatt.analysis.comparison.single_runs import measured_by_response, run_remarks, task_differences
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.power.totals import SCOPE_WORDS
+from linewatt.analysis.statistics.contrasts import TAKE_MORE
 from linewatt.model import Case
 
 _TARGET_TOLERANCE = 0.02

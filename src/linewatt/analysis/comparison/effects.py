@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from linewatt.analysis.cases.responses import Values, responses
 from linewatt.analysis.comparison.verdicts import Verdict, verdicts_of_family
 from linewatt.analysis.metrics.metric import Response
-from linewatt.analysis.statistics.contrasts import MIN_RUNS, Contrast, welch
+from linewatt.analysis.statistics.contrasts import MIN_RUNS, TAKE_MORE, Contrast, welch
 from linewatt.analysis.statistics.factorial import fit
 from linewatt.missing import Missing
 from linewatt.model import Case, Provenance, Trial
@@ -230,7 +230,7 @@ class _Fitted:
         """A setting against the base, or why not."""
         sides = [len(self.runs.get(side_setting, ())) for side_setting in (base, changed)]
         if min(sides) < MIN_RUNS:
-            return Missing(f"{sides[0]} and {sides[1]} runs; take {MIN_RUNS} or more on each side")
+            return Missing(f"{sides[0]} and {sides[1]} runs; {TAKE_MORE}")
         return (
             self.model
             if isinstance(self.model, Missing)

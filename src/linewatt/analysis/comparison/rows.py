@@ -28,6 +28,7 @@ from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.statistics.contrasts import (
     ALPHA,
     MIN_RUNS,
+    TAKE_MORE,
     Contrast,
     mean_beyond_drift,
     over_strata,
@@ -52,9 +53,6 @@ _GROUPS = tuple(METRICS_OF_ROWS)
 _POSITIONS = {response: at for at, response in enumerate(OF_CASES)}
 SEED = 20_130_717
 """of the deals of shuffled runs: the same runs give the same p at any time"""
-
-TAKE_MORE = "take 4 or more on each side"
-"""what is enough for a verdict: with 3 and 3, one deal of shuffled runs in ten is as far apart"""
 
 Outcome = Kind | Literal["refused"]
 

@@ -269,7 +269,7 @@ def _asked(case: Case, limit: Limit, where: str) -> Iterator[Flag]:
             f"{format_rate(paced_candidate.capacity)} ({format_percent(paced_candidate.share)})",
             f"limited by {limit.what}" if limit.found else "no limit found",
         ),
-        "these figures belong to the lower rate: lower the rate, or leave it out",
+        "less was sent or received than asked for: ask for the rate that arrived, or for none",
     )
 
 

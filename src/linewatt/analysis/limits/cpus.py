@@ -23,7 +23,7 @@ _SLOW = {
     "foreign-load": "others use it, too",
 }
 _SLOW_OR_WITHHELD = _SLOW | {
-    "cpus-withheld": "the load may not use all of them",
+    "cpus-withheld": "the load may not use all CPUs of the host",
     "load-outranked": "others run before the load",
 }
 """the same, of CPUs that the load runs on"""

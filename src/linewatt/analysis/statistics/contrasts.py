@@ -16,6 +16,8 @@ from linewatt.missing import Missing
 
 MIN_RUNS = 3
 """Runs on each side below which two are not compared: the spread of two runs is hardly known."""
+TAKE_MORE = "take 4 or more on each side"
+"""what is enough for a verdict: with 3 and 3, one deal of shuffled runs in ten is as far apart"""
 MIN_DF = 4
 """Degrees of freedom of the error below which no effect is tested; three runs on each side have as many."""
 ALPHA = 0.05
@@ -76,7 +78,7 @@ def welch(base: Sequence[float], other_values: Sequence[float]) -> Contrast | Mi
     """
     fewest = min(len(base), len(other_values))
     if fewest < MIN_RUNS:
-        return Missing(f"{len(base)} and {len(other_values)} runs; take {MIN_RUNS} or more on each side")
+        return Missing(f"{len(base)} and {len(other_values)} runs; {TAKE_MORE}")
     (mean, squared), (other_mean, other_squared) = (
         _mean_and_squared_se(values) for values in (base, other_values)
     )

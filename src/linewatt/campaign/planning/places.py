@@ -75,7 +75,7 @@ class Place:
                 irq_cpus=list(self.irq_cpus),
                 rule=self.rule,
             )
-            rule = "" if self.rule is None else f"rule {self.rule}: "
+            rule = "" if self.rule is None else f"placement rule {self.rule}: "
             yield PlaceLine(host=host, text=f"{rule}{self.why}", chosen=chosen)
         yield from (PlaceLine(host=host, text=note) for note in self.notes)
 
@@ -307,7 +307,7 @@ def _together(port_places: Sequence[tuple[tuple[int, ...], Place]]) -> Place:
         tuple(dict.fromkeys(change for port_place in places for change in port_place.changes)),
         None,
         "; ".join(
-            f"rule {port_place.rule}: {port_place.why}"
+            f"placement rule {port_place.rule}: {port_place.why}"
             if port_place.rule is not None
             else str(port_place.why)
             for port_place in places

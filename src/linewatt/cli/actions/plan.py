@@ -108,7 +108,8 @@ def _idle_lines(campaign: Campaign, planned: Plan) -> Iterator[str]:
     idle = planned.idle
     if not idle.windows:
         return
-    when = "before and after the trials of each setting" if campaign.measures_power else "before each setting"
+    settings = "" if idle.windows <= 1 + campaign.measures_power else " of each setting"
+    when = f"{'before and after' if campaign.measures_power else 'before'} the trials{settings}"
     if idle.every_rounds is not None:
         after = "each trial" if idle.every_rounds == 1 else f"every {idle.every_rounds} trials"
         share = idle.window_s / (idle.window_s + idle.every_rounds * campaign.load_s)
@@ -116,8 +117,8 @@ def _idle_lines(campaign: Campaign, planned: Plan) -> Iterator[str]:
             f" and {idle.between_windows} in between, after {after}, {100 * share:.0f} % of loads and idle"
         )
     yield (
-        f"idle: {plural(idle.windows, 'window')} of {idle.window_s:g} s {when}, once the hosts are quiet: "
-        f"{format_seconds(idle.least_s)} in all, {format_seconds(idle.most_s)} at most"
+        f"idle: {plural(idle.windows, 'window')} of {idle.window_s:g} s {when}; with the time until the "
+        f"hosts are quiet {format_seconds(idle.least_s)} in all, {format_seconds(idle.most_s)} at most"
     )
 
 

@@ -40,7 +40,7 @@ def write_campaign(sender: str, receiver: str, output: Path | None) -> None:
     way = best_first[0]
     file.write_text(text_of_campaign(name_of_campaign(file), logins, looked, way), encoding="utf-8")
     put(
-        f"{file}: {logins[0].name} {way.sender.name} → {logins[1].name} {way.receiver.name} "
+        f"wrote {file}: {logins[0].name} {way.sender.name} → {logins[1].name} {way.receiver.name} "
         f"({way.sender_address.network})"
     )
     named = shlex.quote(str(file))

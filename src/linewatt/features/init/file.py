@@ -51,7 +51,7 @@ def text_of_campaign(name: str, logins: tuple[Login, Login], looked: tuple[Looke
             _line(f'pairs: ["{sender.name} -> {receiver.name}"]', "add the other way, or write: all"),
             *(["families: [ipv6]"] if way.sender_address.version == 6 else []),
             _line("tests: [tcp]", "also udp-1500, udp-60, or any size"),
-            _line("instances: [1, 4]", "load processes, each on a CPU of its own"),
+            _line("instances: [1, 4]", "load processes, each on a CPU of its own if there are enough"),
             _line("trials: 3", "of each case; compare needs 4 or more, a figure to publish 10"),
             _line("window: {seconds: 10, omit: 2, tail: 1.5}", "what is measured; load before and after it"),
             "",

@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from linewatt.analysis.comparison import Comparison, Finding, Row
+from linewatt.findings import kind_of
 from linewatt.foreign import one_line
 from linewatt.report.columns import change_figures, response_words
 from linewatt.report.comparison.remarks import difference_lines, heading, lab_words, side_names
 from linewatt.report.comparison.tables import Line as Told
-from linewatt.report.comparison.tables import ResponseTable, single_ratio, tables, tally
+from linewatt.report.comparison.tables import ResponseTable, names_of_pair, single_ratio, tables, tally
 from linewatt.report.comparison.terminal import COLOUR_BY_EXIT_CODE, ENDING_BY_EXIT_CODE
+from linewatt.report.findings import FIGURE_WORDS
 from linewatt.report.printing.screen import Block, Entry, Line, Screen
 from linewatt.report.series import plural
 from linewatt.units import first_of
@@ -43,6 +45,7 @@ def first_screen_of_comparison(comparison: Comparison, verdict: Finding) -> Scre
             least=2,
             style=f"bold {colour}".strip(),
         ),
+        Block("Doubtful", tuple((Line("", prose=words),) for words in _doubts(comparison)), rest="finding"),
         Block("What differs", tuple(_differs(comparison)), _surely(comparison), rest="difference"),
         Block(
             "Largest changes", tuple(_changes(shown)), _changes_words(comparison), rest="comparison", least=2
@@ -121,6 +124,22 @@ def _surely(comparison: Comparison) -> str:
     if comparison.differences or comparison.levels or not comparison.pairs:
         return ""
     return "no other difference of the hosts is on record"
+
+
+def _doubts(comparison: Comparison) -> Iterator[str]:
+    """Findings that make figures doubtful whatever their size, and how many trials of each side have them."""
+    trials_by_code: dict[str, Counter[str]] = {}
+    for pair in comparison.pairs:
+        sides = zip(names_of_pair(pair, comparison), (pair.base_flags, pair.other_flags), strict=True)
+        for name, flags in sides:
+            for flag in flags:
+                trials_by_code.setdefault(flag.code, Counter())[name] += flag.trials
+    for code, trials in trials_by_code.items():
+        kind = kind_of(code)
+        if kind.rank == "doubtful" and kind.weighed is None:
+            figures = ", ".join(FIGURE_WORDS[figure] for figure in kind.figures)
+            where = " and ".join(f"{plural(count, 'trial')} of {name}" for name, count in trials.items())
+            yield f"{figures}: {kind.title[:1].lower()}{kind.title[1:]} in {where}"
 
 
 def _differs(comparison: Comparison) -> Iterator[Entry]:

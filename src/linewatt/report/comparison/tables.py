@@ -250,9 +250,13 @@ def tally(rows: Sequence[Row]) -> str:
 
 def _flags_text(pair: Pair, comparison: Comparison) -> str:
     """``A: Process moved; B: Datagrams lost ×10``: findings and in how many trials."""
-    names = (pair.match.base_level or comparison.base.name, pair.match.level or comparison.other.name)
-    sides = zip(names, (pair.base_flags, pair.other_flags), strict=True)
+    sides = zip(names_of_pair(pair, comparison), (pair.base_flags, pair.other_flags), strict=True)
     return "; ".join(f"{name}: {', '.join(_flag(flag) for flag in flags)}" for name, flags in sides if flags)
+
+
+def names_of_pair(pair: Pair, comparison: Comparison) -> tuple[str, str]:
+    """What the two sides of a pair are called: by level where cases of one result are compared."""
+    return pair.match.base_level or comparison.base.name, pair.match.level or comparison.other.name
 
 
 def _flag(flag_count: FlagCount) -> str:
