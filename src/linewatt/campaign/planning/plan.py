@@ -196,13 +196,14 @@ def plan_campaign(campaign: Campaign, seed: int, sites: Mapping[str, Site] | Non
     """The plan of a campaign. ``seed`` orders the cases when ``order`` is random and is not used otherwise.
 
     ``sites`` are the hosts as far as they have been looked at: a placement policy chooses CPUs on those.
-    Raises InvalidInput when every case is impossible, the port range is too small, or a policy cannot be met.
+    Raises InvalidInput when every case is impossible, the port range is too small for the load's processes,
+    or a policy cannot be met.
     """
     cases, skipped = expand(campaign)
     if not cases:
         raise InvalidInput(f"no case is left to run: {skipped[0].what}: {skipped[0].reason}")
     max_processes = max(case.processes for case in cases)
-    if max_processes > campaign.ports:
+    if max_processes > campaign.ports and campaign.feature_load is None:
         raise InvalidInput(
             f"{max_processes} instances need {max_processes} ports, and ports names {campaign.ports}"
         )

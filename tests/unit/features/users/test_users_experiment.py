@@ -226,6 +226,15 @@ def test_each_setting_is_a_case_that_hosts_show_and_no_server_starts_ahead(tmp_p
     assert not any(trial.instances for trial in planned.trials)
 
 
+def test_more_clients_than_ports_of_a_load_are_planned(tmp_path: Path) -> None:
+    """Users need no port of a load, whose default range has 64."""
+    clients = [f"c{number}" for number in range(1, 97)]
+    hosts = {name: {"address": name, "data": "eth0"} for name in ("dut", *clients)}
+    users = {**USERS, "clients": clients, "users": len(clients)}
+    planned = plan_campaign(campaign(tmp_path, hosts=hosts, users=users), 0)
+    assert {len(case.hosts) for case in planned.cases} == {97}
+
+
 def test_cases_are_the_same_only_where_users_do_the_same(tmp_path: Path) -> None:
     def keys(**changes: Any) -> set[str]:
         return {case.key for case in plan_campaign(campaign(tmp_path, **changes), 0).cases}
