@@ -34,9 +34,14 @@ def text_of(document: str) -> str:
     return (ROOT / document).read_text(encoding="utf-8")
 
 
+def fenced(document: str) -> list[tuple[str, str]]:
+    """Language and text of each fenced block, in order."""
+    return [(found[2], found[3]) for found in _FENCE.finditer(text_of(document))]
+
+
 def blocks(document: str, language: str) -> list[str]:
     """Fenced blocks of a language, ``""`` for those of none."""
-    return [found[3] for found in _FENCE.finditer(text_of(document)) if found[2] == language]
+    return [text for block_language, text in fenced(document) if block_language == language]
 
 
 def prose(document: str) -> str:
@@ -47,14 +52,23 @@ def prose(document: str) -> str:
 def shell_lines(document: str) -> Iterator[list[str]]:
     """The words of each command of its ``sh`` blocks."""
     for block in blocks(document, "sh"):
-        for line in block.replace("\\\n", " ").splitlines():
-            if words := shlex.split(line, comments=True):
-                yield words
+        yield from _lines_of(block)
+
+
+def _lines_of(block: str) -> Iterator[list[str]]:
+    for line in block.replace("\\\n", " ").splitlines():
+        if words := shlex.split(line, comments=True):
+            yield words
 
 
 def commands(document: str) -> list[Shown]:
     """linewatt commands of its ``sh`` blocks, in order: each is typed as it stands."""
     return [shown for words in shell_lines(document) if (shown := _linewatt(words))]
+
+
+def commands_of(block: str) -> list[Shown]:
+    """linewatt commands of one ``sh`` block."""
+    return [shown for words in _lines_of(block) if (shown := _linewatt(words))]
 
 
 def mentioned(document: str) -> list[Shown]:

@@ -12,9 +12,21 @@ from typing import Any
 
 import pytest
 import typer.main
+from scripts.gallery.rows.campaigns import files_of, write_files
 from tests.compare_factories import made, numbered, runs, with_facts
-from tests.doc_pages import DOCUMENTS, ROOT, Shown, blocks, commands, mentioned
-from tests.report_factories import host, powered, stored
+from tests.doc_pages import (
+    DOCUMENTS,
+    ROOT,
+    Shown,
+    blocks,
+    commands,
+    commands_of,
+    fenced,
+    mentioned,
+    text_of,
+)
+from tests.effect_factories import experiment_trials
+from tests.report_factories import host, powered, result, stored
 from tests.soak_pairs import soak
 from tests.unit.conftest import Run
 from tests.unit.features.profiles.test_profiles import host as profiled
@@ -43,6 +55,9 @@ NEED_HOSTS = {
 STATUS = {"compare": {0, 3, 4}, "history": {0, 3, 4}}
 """exit codes that are an answer, where 0 is not the only one"""
 LAB_RESULT = "tests/captures/results/method-1"
+STUDIES = [document for document in DOCUMENTS if document.startswith("docs/studies/")]
+MOST_ON_HOSTS, MOST_LINES = 6, 120
+"""commands that a study takes on hosts, and lines of its page"""
 GEN, A, B = "gen", "h2", "h3"
 FROM_GEN = Case("tcp", GEN, A)
 
@@ -105,6 +120,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("two-hosts", "campaign", "lab"):
         shutil.copy(ROOT / "examples" / "two-hosts.yaml", root / f"{name}.yaml")
     shutil.copy(ROOT / "examples" / "soak.yaml", root)
+    write_files(root)
     captures = {word for _, shown in ALL for word in shown.words if word.startswith("tests/captures/")}
     for name in captures:
         shutil.copytree(ROOT / name, root / name, dirs_exist_ok=True)
@@ -289,3 +305,55 @@ def test_what_a_reader_is_shown_of_a_lab_result_is_what_is_printed_of_it(place: 
     shown = blocks("docs/read-a-report.md", "")
     assert len(shown) > 5
     assert [block for block in shown if block not in printed] == []
+
+
+def test_there_is_a_page_for_each_study() -> None:
+    assert len(STUDIES) == 5
+    assert [name for name in STUDIES if len(text_of(name).splitlines()) > MOST_LINES] == []
+    howto = text_of("docs/how-to.md")
+    assert [name for name in STUDIES if f"({name.removeprefix('docs/')})" not in howto] == []
+
+
+@pytest.mark.parametrize("document", STUDIES)
+def test_a_study_page_shows_what_its_commands_print_of_the_published_table(
+    document: str, place: Path, terminal: Run
+) -> None:
+    shown, printed = [], ""
+    for language, text in fenced(document):
+        if language == "sh":
+            typed = [one for one in commands_of(text) if one.words[0] not in NEED_HOSTS]
+            printed = "".join(terminal(*one.words)[1] for one in typed)
+        elif language == "":
+            shown.append(text)
+            assert text in printed
+    assert shown
+
+
+@pytest.mark.parametrize("document", STUDIES)
+def test_the_campaigns_of_a_study_page_are_planned_and_take_few_commands(
+    document: str, place: Path, run: Run
+) -> None:
+    of_preliminary_tests()
+    campaigns = [name for name in files_of(text_of(document)) if name.endswith(".yaml")]
+    for name in campaigns:
+        code, out, err = run("plan", name)
+        assert (code, err) == (0, ""), name
+        assert out.startswith(f"{name.removesuffix('.yaml')}: ")
+    on_hosts = [shown for shown in commands(document) if shown.words[0] in NEED_HOSTS]
+    assert {name for shown in on_hosts for name in shown.words if name.endswith(".yaml")} == set(campaigns)
+    assert len(on_hosts) <= MOST_ON_HOSTS
+
+
+def of_preliminary_tests() -> None:
+    """The experiment whose best setting the soak of a study runs with."""
+    factors = {"users.file_size": ("16M", "1M"), "users.vsftpd.use_sendfile": ("on", "off")}
+    trials = experiment_trials(
+        "full",
+        factors=factors,
+        test="ftp",
+        trials=4,
+        effect=lambda levels: 0.5 if "1M" in levels.values() else 1.0,
+    )
+    campaign = {"factors": {name: list(levels) for name, levels in factors.items()}, "design": "full"}
+    result_id = "20260101-000000-ftp-settings"
+    stored(Path("results"), result(trials, campaign=campaign, id=result_id, name="ftp-settings"))
