@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.captured import CAPTURES
 from tests.compare_factories import made as of_runs
-from tests.compare_factories import runs
+from tests.compare_factories import numbered, runs
 from tests.report_factories import stored as kept_result
 from tests.unit.conftest import Run
 
@@ -441,6 +441,21 @@ def test_the_page_of_a_comparison_has_what_its_profiles_say_where_they_are_asked
     assert 'id="profiles"' not in Path("plain.html").read_text()
     for words in (asked, ("show", "20260101", "--profile")):  # valid by its schema, as all that is run here
         assert json.loads(run(*words, "--json")[1])["schema_version"] == 1
+
+
+def test_profiles_of_two_hosts_of_one_result_are_set_side_by_side(run: Run) -> None:
+    cpus = host(cpus={"app": (0,)}, slices=20, slice_s=0.1, start_s=1e9, end_s=1e9 + 2)
+    cases = [Case("tcp", "gen", receiver) for receiver in ("h2", "h3")]
+    trials = numbered(*(runs(case, seed=at) for at, case in enumerate(cases)))
+    path = kept_result(Path("results"), of_runs("v", trials, id="v"))
+    for number, (case, copying) in enumerate(zip(cases, (10, 40), strict=True), 1):
+        profile = Profile(1, number, case, case.key, 1e9, (replace(cpus, host=case.receiver),), 9.4e9)
+        text = recorded({"copy_user_generic": copying, "tcp_recvmsg": 50})
+        store.write_profile(path, profile, {f"{case.receiver}/{store.RECORDED}": text})
+    code, out, err = run("compare", "v:h2", "v:h3", "--profile")
+    assert (code, err) == (0, "")
+    assert "copy_user_generic gained most, 16.7 % in A, 44.4 % in B" in out
+    assert "receiver h3, app CPU 0 against receiver h2, app CPU 0" in out
 
 
 def counted(folder: str, **values: object) -> HostProfile:
