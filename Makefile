@@ -105,7 +105,7 @@ picture:  ## write the picture of README.md: the demo's report as Chromium first
 	@scripts/setup.sh test $@
 	@scripts/root.sh $@ $(python) -m scripts.picture
 
-gallery:  ## write docs/gallery.md and its pictures from the tables in docs/published
+gallery:  ## write docs/gallery.md, its pictures and docs/studies/rows.md from the tables in docs/published
 	@scripts/setup.sh demo $@
 	$(python) -m scripts.gallery.page
 

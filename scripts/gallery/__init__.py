@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/gallery.md and its pictures, made of docs/published: ``python -m scripts.gallery.page``."""
+"""docs/gallery.md, its pictures and docs/studies/rows.md: ``python -m scripts.gallery.page``."""

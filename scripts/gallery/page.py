@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from markupsafe import escape
+from scripts.gallery.rows import page as rows_page
 from scripts.gallery.studies import STUDIES
 from scripts.gallery.values import STATUSES, Line, Study
 
@@ -96,7 +97,7 @@ def svg(figure: Figure) -> str:
 
 
 def main() -> None:
-    """Write the page and its pictures, and take away pictures that it has no more."""
+    """Write both pages and the pictures, and take away pictures that no page has any more."""
     every = studies()
     drawn = {name: svg(figure) for name, figure in pictures(every).items()}
     PICTURES.mkdir(exist_ok=True)
@@ -106,6 +107,7 @@ def main() -> None:
     for name, text in drawn.items():
         (PICTURES / name).write_text(text, encoding="utf-8")
     PAGE.write_text(page(every), encoding="utf-8")
+    rows_page.PAGE.write_text(rows_page.page(rows_page.rows()), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The studies: files of their pages."""
+"""docs/studies/rows.md: every row of the studies beside what linewatt prints of it."""

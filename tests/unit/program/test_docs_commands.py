@@ -55,7 +55,11 @@ NEED_HOSTS = {
 STATUS = {"compare": {0, 3, 4}, "history": {0, 3, 4}}
 """exit codes that are an answer, where 0 is not the only one"""
 LAB_RESULT = "tests/captures/results/method-1"
-STUDIES = [document for document in DOCUMENTS if document.startswith("docs/studies/")]
+STUDIES = [
+    document
+    for document in DOCUMENTS
+    if document.startswith("docs/studies/") and not document.endswith("/rows.md")
+]
 MOST_ON_HOSTS, MOST_LINES = 6, 120
 """commands that a study takes on hosts, and lines of its page"""
 GEN, A, B = "gen", "h2", "h3"
