@@ -13,10 +13,8 @@ from scripts.gallery.rows.model import (
     Printed,
     Row,
     agrees,
-    printed_rows,
     run_command,
     values_in,
-    working_folder,
 )
 from scripts.gallery.rows.page import PAGE, STUDIES, page, rows
 
@@ -130,8 +128,7 @@ def test_values_may_be_columns_of_an_output() -> None:
 
 
 def test_an_output_without_the_value_and_a_command_that_fails_are_errors() -> None:
-    row = Row("x", "linewatt derive docs/published/x64_scaling.csv", "1", pattern="no such text")
-    with pytest.raises(ValueError, match="prints nothing like '' 'no such text'"):
-        printed_rows({"x": [row]})
-    with working_folder(), pytest.raises(ValueError, match=r"exit 2: .*no-such-table\.csv"):
+    with pytest.raises(ValueError, match="x: c prints nothing like '' 'no such text'"):
+        values_in(Row("x", "c", "1", pattern="no such text"), "some text")
+    with pytest.raises(ValueError, match=r"exit 2: .*no-such-table\.csv"):
         run_command("linewatt derive no-such-table.csv")
