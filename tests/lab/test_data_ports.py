@@ -96,6 +96,24 @@ def test_instances_are_dealt_by_weight_and_each_goes_over_its_own_port(bench: Be
     assert "4 instances over 2 ports by 1:3" in bench.run("show").stdout
 
 
+def test_a_test_goes_over_the_ports_that_it_names_in_one_series_with_one_over_all(bench: Bench) -> None:
+    tests = [
+        {"test": "tcp", "instances": 1, "data": ["data0"]},
+        {"test": "tcp", "instances": 2, "data": [2]},
+        {"test": "tcp", "instances": 4},
+    ]
+    file = bench.campaign(tests=tests, trials=1, rate="30M", window=LONG)
+    bench.run("run", file)
+    used = [[port["sender_interface"] for port in trial["data_ports"]] for trial in bench.trials()]
+    assert used == [["data0"], ["data1"], ["data0", "data1"]]
+    goodput_bps = [trial["line_goodput_bps"] for trial in bench.trials()]
+    assert goodput_bps[1] == goodput_bps[0]
+    assert goodput_bps[2] == pytest.approx(2 * goodput_bps[0])
+    assert "data0 → data0" in bench.run("show", "--full").stdout
+    again = json.loads(bench.run("rederive", "last", "--json").stdout)
+    assert [trial["same"] for trial in again["trials"]] == [True, True, True]
+
+
 @pytest.mark.full
 def test_a_setting_is_that_of_every_port_and_kill_resume_and_restore_know_them_all(bench: Bench) -> None:
     before = settings(bench)

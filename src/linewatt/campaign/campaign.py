@@ -40,6 +40,8 @@ class TestSpec:
     streams: tuple[int, ...]
     rate_bps: float | Literal["auto"] | None
     zerocopy: bool
+    data: tuple[str | int, ...] = ()
+    """the data ports that carry it, by interface or by position from 1; none: all of its hosts'"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ class Case:
     load: str | None = field(default=None, metadata=SELDOM)
     search: Literal["rate", "instances"] | None = field(default=None, metadata=SELDOM)
     data_ports: int | None = field(default=None, metadata=SELDOM)
-    """over how many ports of its hosts the instances are dealt; None: there is one"""
+    """over how many ports of its hosts the instances are dealt; None: its hosts have one"""
     users: tuple[tuple[str, str], ...] = field(default=(), metadata=SELDOM)
     """what users do that are its load, but for what ``factors`` vary: (key, value) by key"""
     shape: Shape | None = field(default=None, metadata=SELDOM)
@@ -85,6 +85,8 @@ class Case:
     """of one pair of a group: all of its pairs, for what it gets depends on the others"""
     port_weights: tuple[int, ...] = field(default=(), metadata=SELDOM)
     """of each data port, by which instances are dealt, in lowest terms; none: in turn"""
+    chosen_ports: tuple[int, ...] = field(default=(), metadata=SELDOM)
+    """which ports of its hosts the ``data_ports`` are, from 0; none: the first ones"""
 
     def __post_init__(self) -> None:
         if not _is_test(self.test):
@@ -127,8 +129,8 @@ class Case:
 
     @property
     def single(self) -> Case:
-        """The case with one instance, whatever the number of its ports: it is the same for a whole series."""
-        return replace(self, instances=1, data_ports=None)
+        """The case with one instance, whatever its ports: it is the same for a whole series."""
+        return replace(self, instances=1, data_ports=None, port_weights=(), chosen_ports=())
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -238,8 +240,9 @@ class Case:
             **({"factors": dict(self.factors)} if self.factors else {}),
             **({} if self.load is None else {"load": self.load}),
             **({} if self.search is None else {"search": self.search}),
-            **({} if self.data_ports is None else {"data_ports": self.data_ports}),
+            **({} if self.data_ports in (None, 1) else {"data_ports": self.data_ports}),
             **({"port_weights": list(self.port_weights)} if self.port_weights else {}),
+            **({"chosen_ports": list(self.chosen_ports)} if self.chosen_ports else {}),
             **({"users": self.users} if self.users else {}),
             **({} if self.shape is None else {"shape": self.shape}),
             **({"pairs": len(self.flows)} if self.flows else {}),
@@ -247,9 +250,15 @@ class Case:
         }
 
     @property
+    def port_numbers(self) -> tuple[int, ...]:
+        """The data ports of its hosts over which instances are dealt, from 0."""
+        return self.chosen_ports or tuple(range(self.data_ports or 1))
+
+    @property
     def data_port_of(self) -> tuple[int, ...]:
         """The data port of each instance, from 0."""
-        return dealt(self.port_weights or (1,) * (self.data_ports or 1), self.instances)
+        numbers = self.port_numbers
+        return tuple(numbers[at] for at in dealt(self.port_weights or (1,) * len(numbers), self.instances))
 
     @property
     def ports_used(self) -> tuple[int, ...]:

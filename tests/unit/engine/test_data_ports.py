@@ -155,6 +155,68 @@ def test_a_port_that_an_instance_does_not_use_has_no_part_of_it(tmp_path: Path) 
     assert instances_words(three) == "3 instances over 2 ports by 1:3"
 
 
+ONE_THEN_BOTH = [{"test": "tcp", "instances": [1, 3], "data": "eth1"}, {"test": "tcp", "instances": 4}]
+
+
+def test_a_test_over_one_port_and_one_over_both_are_one_series(tmp_path: Path, run: Run) -> None:
+    chosen = loaded(tmp_path, tests=ONE_THEN_BOTH)
+    first, second, both = plan_campaign(chosen, 0).cases
+    assert [case.ports_used for case in (first, second, both)] == [(0,), (0,), (0, 1)]
+    assert first.single == second.single == both.single
+    assert second.key == replace(second, data_ports=None).key, "the case of hosts that have one port"
+    assert [instances_words(case) for case in (second, both)] == [
+        "3 instances over 1 port",
+        "4 instances over 2 ports",
+    ]
+    document = plan_as_dict(plan_campaign(chosen, 0))
+    assert [placement["data_port"] for placement in document["placements"][1]] == [0, 0, 0]
+    shown = run("plan", "two.yaml")[1].splitlines()
+    (head,) = [line for line in shown if "data ports" in line and "instances" in line]
+    at = head.index("data ports")
+    assert [line[at:].split()[0] for line in shown[shown.index(head) + 2 :][:3]] == ["eth1", "eth1", "all"]
+    kept = stored.campaign_from_dict(json.loads(json.dumps(stored.campaign_as_dict(chosen))))
+    assert kept.tests == chosen.tests
+    assert "data ports" not in run("plan", str(two_ports(tmp_path / "all.yaml")))[1].split("host a")[0]
+
+
+def two_ports(file: Path, **keys: Any) -> Path:
+    file.write_text(json.dumps({"name": "n", "hosts": TWO, "tests": ["tcp"], "trials": 1, **keys}))
+    return file
+
+
+def test_a_port_behind_the_first_is_another_case_with_its_own_interfaces(tmp_path: Path) -> None:
+    hosts = {"a": TWO["a"], "b": {**TWO["b"], "data": ["ens1", "ens2"]}}
+    keys: list[Any] = ["eth2", "ens2", 2, [2]]
+    cases = [
+        plan_campaign(loaded(tmp_path, hosts=hosts, tests=[{"test": "tcp", "data": key}]), 0).cases[1]
+        for key in keys
+    ]
+    assert len(set(cases)) == 1
+    (case, *_) = cases
+    assert (case.chosen_ports, case.data_port_of) == ((1,), (1, 1, 1))
+    first = replace(case, chosen_ports=())
+    assert case.key != first.key
+    assert case.single == first.single
+    assert decoded(Case, json.loads(json.dumps(encoded(case)))) == case
+
+
+def test_chosen_ports_keep_their_weights(tmp_path: Path) -> None:
+    three = {
+        name: {**host, "data": ["eth1", "eth2", "eth3"], "data_weights": [4, 1, 2], "data_ipv4": None}
+        for name, host in TWO.items()
+    }
+    tests = [{"test": "tcp", "instances": 3, "data": ["eth3", "eth1"]}]
+    (case,) = plan_campaign(loaded(tmp_path, hosts=three, tests=tests), 0).cases
+    assert (case.chosen_ports, case.port_weights, case.data_port_of) == ((0, 2), (2, 1), (0, 2, 0))
+
+
+def test_scalings_over_two_ports_are_against_the_case_with_one_instance() -> None:
+    summaries = summarise([*runs_of(1, [0.5] * 3), *runs_of(4, [0.9] * 3)])
+    assert [summary.case.data_ports for summary in summaries] == [2, 2]
+    assert "scaling_factor" not in summaries[1].reasons
+    assert summaries[1].scalings["scaling_factor"] is not None
+
+
 def test_the_plan_says_what_becomes_of_ports_in_one_subnet(tmp_path: Path, run: Run) -> None:
     loaded(tmp_path)
     code, said, _ = run("plan", "two.yaml")
@@ -214,6 +276,18 @@ def test_a_campaign_of_two_ports_is_read_back_from_its_manifest(tmp_path: Path) 
         ),
         ({"hosts": {**TWO, "b": {**TWO["b"], "data_weights": [0, 1]}}}, "data_weights"),
         ({"hosts": {**TWO, "b": {**TWO["b"], "data_weights": 2}}}, "data_weights"),
+        (
+            {
+                "hosts": {
+                    **TWO,
+                    "c": {"address": "192.0.2.3", "data": "eth2"},
+                    "d": {"address": "192.0.2.4", "data": "eth2"},
+                },
+                "pairs": ["a -> b", "c -> d"],
+                "tests": [{"test": "tcp", "data": 2}],
+            },
+            "names data port 2, and c and d have 1 data port; name one of those",
+        ),
         ({"soak": "1h"}, "a soak has one data interface"),
         (
             {"networks": ["bare", {"name": "here", "hosts": {name: tunnel(name) for name in "ab"}}]},
@@ -790,7 +864,10 @@ class Late:
         self.echoes["eth1" if self._crossed else interface] += ECHOES
 
 
-def proven(*looks: int, crossed: bool = False) -> tuple[list[Late], str]:
+BOTH = Case("tcp", "a", "b", instances=2, data_ports=2)
+
+
+def proven(*looks: int, crossed: bool = False, cases: Sequence[Case] = (BOTH,)) -> tuple[list[Late], str]:
     """Two hosts whose counters lag, and what is wrong with their ports."""
     there = Late("b", looks[1], crossed)
 
@@ -812,13 +889,26 @@ def proven(*looks: int, crossed: bool = False) -> tuple[list[Late], str]:
         }
 
     session = SimpleNamespace(hosts=hosts, specs={name: one.spec for name, one in hosts.items()}, ends=ends)
-    case = Case("tcp", "a", "b", instances=2, data_ports=2)
     try:
-        rounds = [Round((PlannedTrial(1, 1, case, ()),))]
+        rounds = [Round((PlannedTrial(at, 1, case, ()),)) for at, case in enumerate(cases, 1)]
         asyncio.run(refuse_shared_ports(cast("Session", session), rounds))
     except HostError as error:
         return [pinging, there], str(error)
     return [pinging, there], ""
+
+
+@pytest.mark.parametrize(
+    ("cases", "tried"),
+    [
+        ([replace(BOTH, data_ports=1)], {"eth1": ECHOES, "eth2": 0}),
+        ([replace(BOTH, data_ports=1, chosen_ports=(1,))], {"eth1": 0, "eth2": ECHOES}),
+        ([replace(BOTH, data_ports=1), BOTH], {"eth1": ECHOES, "eth2": ECHOES}),
+    ],
+)
+def test_the_ports_that_cases_use_are_tried_each_once(cases: list[Case], tried: dict[str, int]) -> None:
+    hosts, said = proven(0, 0, cases=cases)
+    assert said == ""
+    assert [host.echoes for host in hosts] == [tried, tried]
 
 
 def test_counters_that_a_nic_writes_now_and_then_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

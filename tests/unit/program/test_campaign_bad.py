@@ -300,7 +300,7 @@ EVERY_TEXT_OF_A_PASSWORD_FILE = EVERY_TEXT_OF_A_SERVER | {
 EVERY_TEXT_OF_INSTANCES: dict[str, Any] = {
     "name": "n",
     "hosts": _TWO_HOSTS,
-    "tests": [{"test": "tcp", "instances": "auto"}],
+    "tests": [{"test": "tcp", "instances": "auto", "data": ["eth0"]}],
     "instances": "auto",
 }
 EVERY_TEXT_OF_ENERGY: dict[str, Any] = {

@@ -146,6 +146,7 @@ FULLEST = Case(
     search="instances",
     data_ports=2,
     port_weights=(2, 1),
+    chosen_ports=(0, 2),
     users=(("users", "8"),),
     shape="many-to-one",
     flow_of=2,
@@ -169,8 +170,8 @@ def test_trials_have_the_columns_of_csv_and_those_that_only_some_trials_have() -
     only_some = columns - named - {"result"}
     latencies = {f"latency_{name}_s" for name in ("p50", "p99", "p99_9", "max")}
     assert only_some == latencies | {
-        "load", "search", "data_ports", "port_weights", "users", "shape", "pairs", "flow_of", "beside",
-        "duplicate_packets", *(f"{role}_system_w_as_read" for role in ENDS),
+        "load", "search", "data_ports", "port_weights", "chosen_ports", "users", "shape", "pairs", "flow_of",
+        "beside", "duplicate_packets", *(f"{role}_system_w_as_read" for role in ENDS),
     }  # fmt: skip
 
 

@@ -127,7 +127,8 @@ def summarise(trials: Sequence[Trial]) -> tuple[CaseSummary, ...]:
         case: _summarise_case(case, members, limits[case], of_pair.get(case))
         for case, members in groups.items()
     }
-    scaled = _by_series([_with_scaling(summary, summaries) for summary in summaries.values()])
+    base_by_series = {_single(case): summary for case, summary in summaries.items() if case.instances == 1}
+    scaled = _by_series([_with_scaling(summary, base_by_series) for summary in summaries.values()])
     series = {case: number for number, case in enumerate(dict.fromkeys(map(_single, groups)))}
     scaled.sort(key=lambda item: (rank(item.case.test), series[_single(item.case)], item.case.instances))
     unlike = dict(direction_flags(scaled))
@@ -240,9 +241,9 @@ def _scaled(summary: CaseSummary, single: CaseSummary | None) -> dict[str, Value
     return {name: scale(summary, single) for name, scale in scaled.items()}
 
 
-def _with_scaling(summary: CaseSummary, summaries: Mapping[Case, CaseSummary]) -> CaseSummary:
+def _with_scaling(summary: CaseSummary, base_by_series: Mapping[Case, CaseSummary]) -> CaseSummary:
     """``summary`` with its scalings against its 1-instance case, or with the reasons why not."""
-    values = _scaled(summary, summaries.get(_single(summary.case)))
+    values = _scaled(summary, base_by_series.get(_single(summary.case)))
     reasons = {name: str(value) for name, value in values.items() if isinstance(value, Missing)}
     scalings = {name: value_or_none(value) for name, value in values.items()}
     return replace(summary, scalings=scalings, reasons=summary.reasons | reasons)

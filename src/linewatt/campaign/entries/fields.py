@@ -362,6 +362,43 @@ def _of_ports(kind: Any) -> Any:
     ]
 
 
+def _port_choice(value: object) -> tuple[str | int, ...]:
+    ports = tuple(value) if isinstance(value, (list, tuple)) else (value,)
+    if not ports:
+        raise ValueError("names no data port; leave the key out for all")
+    for port in ports:
+        if isinstance(port, bool) or not isinstance(port, (str, int)) or port == "":
+            raise ValueError(f"must be interfaces, or positions from 1, of hosts.*.data, got {port!r}")
+        if isinstance(port, int) and not 1 <= port <= MAX_DATA_PORTS:
+            raise ValueError(f"data port {port} is impossible; positions are from 1 to {MAX_DATA_PORTS}")
+    return _unique(ports)
+
+
+_PORT_CHOICE_SCHEMA = {
+    "anyOf": [
+        {"type": "string", "minLength": 1},
+        {"type": "integer", "minimum": 1, "maximum": MAX_DATA_PORTS},
+    ]
+}
+PortChoice = Annotated[
+    tuple[str | int, ...],
+    BeforeValidator(_port_choice),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                *_PORT_CHOICE_SCHEMA["anyOf"],
+                {
+                    "type": "array",
+                    "items": _PORT_CHOICE_SCHEMA,
+                    "minItems": 1,
+                    "maxItems": MAX_DATA_PORTS,
+                    "uniqueItems": True,
+                },
+            ]
+        }
+    ),
+]
+"""some of the data ports of hosts"""
 Interfaces: Any = _of_ports(InterfaceName)
 IPv4s: Any = _of_ports(IPv4)
 IPv6s: Any = _of_ports(IPv6)

@@ -180,6 +180,12 @@ class TestEntry(Part):
         description="Offered rate of one instance; null: as fast as it goes; auto: searched (UDP).",
     )
     zerocopy: bool | None = Field(default=None, description="Send without copying (TCP only).")
+    data: f.PortChoice = Field(
+        default=(),
+        description="Those of the data ports of its hosts that carry this test, by interface, or by position "
+        "from 1 where the two ends have different names; left out: all.",
+        examples=["[enp1s0f0np0]"],
+    )
 
 
 class WindowEntry(Part):

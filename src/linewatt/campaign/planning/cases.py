@@ -12,7 +12,9 @@ from linewatt.campaign import factors
 from linewatt.campaign.campaign import AUTO, Campaign, TestSpec
 from linewatt.campaign.design import Setting, settings_of_design
 from linewatt.campaign.feature_load import planning_of
+from linewatt.campaign.port_choice import positions_of
 from linewatt.campaign.reading.ways import Ways
+from linewatt.errors import InvalidInput
 from linewatt.loads import DEFAULT_LOAD, LOADS
 from linewatt.missing import Missing
 from linewatt.model import Case, Family, TestName, group_of, lowest_terms
@@ -87,14 +89,11 @@ def _combinations(campaign: Campaign) -> Iterator[Case]:
 
 
 def _of_test(campaign: Campaign, spec: TestSpec, family: Family) -> Iterator[Case]:
-    ports = {name: len(spec.interfaces) for name, spec in campaign.hosts.items()}
     for network in campaign.networks:
         for direction in campaign.directions:
             for streams in spec.streams:
                 for instances in _numbers(campaign, spec):
                     for ends in _ends(campaign, forward=direction == "forward"):
-                        several = ports.get(ends["sender"], 1)
-                        weights = _weights(campaign, ends["sender"], ends["receiver"])
                         yield Case(
                             test=spec.test,
                             instances=instances,
@@ -106,16 +105,33 @@ def _of_test(campaign: Campaign, spec: TestSpec, family: Family) -> Iterator[Cas
                             search=_searched(spec),
                             zerocopy=spec.zerocopy,
                             load=None if campaign.load == DEFAULT_LOAD else campaign.load,
-                            data_ports=several if several > 1 else None,
-                            port_weights=weights,
+                            **_data_ports(campaign, spec, ends["sender"], ends["receiver"]),
                             **ends,
                         )
 
 
-def _weights(campaign: Campaign, *ends: str) -> tuple[int, ...]:
-    """Those that either end of a pair names: where both do, they agree."""
-    named = (campaign.hosts[name].data_weights for name in ends if name in campaign.hosts)
-    return next((lowest_terms(weights) for weights in named if weights), ())
+def _data_ports(campaign: Campaign, spec: TestSpec, *ends: str) -> dict[str, Any]:
+    """What a case says of the data ports of its pair; nothing where its hosts have one, as those of groups.
+
+    The weights are those that either end names: where both do, they agree.
+    """
+    hosts = [campaign.hosts[name] for name in ends if name in campaign.hosts]
+    many = len(hosts[0].interfaces) if hosts else 1
+    if many == 1:
+        return {}
+    positions = tuple(range(many))
+    if spec.data:
+        chosen = positions_of(spec.data, {host.name: host.interfaces for host in hosts})
+        if isinstance(chosen, Missing):
+            raise InvalidInput(chosen.reason)
+        positions = chosen
+    named = next((host.data_weights for host in hosts if host.data_weights), (1,) * many)
+    count = len(positions)
+    return {
+        "data_ports": count,
+        "port_weights": lowest_terms([named[position] for position in positions]),
+        "chosen_ports": () if positions == tuple(range(count)) else positions,
+    }
 
 
 def _numbers(campaign: Campaign, spec: TestSpec) -> tuple[int, ...]:

@@ -124,4 +124,6 @@ def _case_dict(case: Case) -> dict[str, Any]:
         values["flows"] = [list(flow) for flow in case.flows]
     if case.port_weights:
         values["port_weights"] = list(case.port_weights)
+    if case.chosen_ports:
+        values["chosen_ports"] = list(case.chosen_ports)
     return {**values, "factors": dict(factors)} if factors else values

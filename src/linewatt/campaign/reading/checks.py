@@ -26,10 +26,12 @@ from linewatt.campaign.entries.search import instance_search_of
 from linewatt.campaign.entries.trials import check_trials, most_trials
 from linewatt.campaign.feature_load import load_of_factor, load_of_trials, named_load, planning_of
 from linewatt.campaign.messages import suggest
+from linewatt.campaign.port_choice import positions_of
 from linewatt.document import AboutKey, KeyPath
 from linewatt.errors import InvalidInput, LinewattError
 from linewatt.hosts.facts import FACT_NAMES, format_cpulist
 from linewatt.loads import LOADS, Load, Wanted, load_of_prefix
+from linewatt.missing import Missing
 from linewatt.model import lowest_terms
 from linewatt.sensors.power import declared_dynamics, why_too_short
 from linewatt.tuning import ALL_CPUS, CPUS_ONLINE, factor_named, switched_off
@@ -183,7 +185,24 @@ def check_tests(entry: CampaignFile, tests: Sequence[TestSpec]) -> Iterator[Find
         for before, earlier in enumerate(tests[:index]):
             if _overlap(earlier, test):
                 text = f"repeats tests[{before}] ({test.test}); change its rate, instances or streams"
+                if test.data != earlier.data:
+                    text = (
+                        f"has instances of tests[{before}] ({test.test}) over other data ports, and in a "
+                        "series each number of instances has its ports; change its instances, rate or streams"
+                    )
                 yield ("tests", index), text
+                break
+
+
+def check_test_ports(
+    tests: Sequence[TestSpec], hosts: Mapping[str, HostEntry], ways: Pairs
+) -> Iterator[Finding]:
+    """Whether the hosts of each pair have the data ports that tests name; the first problem of each test."""
+    for index, test in enumerate(tests):
+        for way in ways if test.data else ():
+            positions = positions_of(test.data, {name: hosts[name].data for name in way if name in hosts})
+            if isinstance(positions, Missing):
+                yield ("tests", index, "data"), positions.reason
                 break
 
 

@@ -161,6 +161,8 @@ def _findings(request: _Asked, base: Path, *, will_connect: bool) -> Iterator[ch
     yield from checks.check_data_ports(entry, used, request.pairs)
     yield from checks.check_hosts(used, explicit_pinning=entry.placement == "pinned")
     yield from checks.check_tests(entry, tests)
+    ways = (*request.pairs, *(flow for group in request.groups for flow in group.flows))
+    yield from checks.check_test_ports(tests, used, ways)
     yield from check_search(entry, tests)
     yield from checks.check_load(entry, tests)
     yield from checks.check_factors(entry)
@@ -222,6 +224,7 @@ def _test(entry: CampaignFile, test: str | TestEntry) -> TestSpec:
         streams=test_entry.streams or entry.streams,
         rate_bps=test_entry.rate if "rate" in test_entry.model_fields_set else entry.rate,
         zerocopy=zerocopy and test_entry.test == "tcp",
+        data=test_entry.data,
     )
 
 

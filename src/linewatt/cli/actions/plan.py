@@ -60,7 +60,7 @@ def _print_kind_plan(campaign: Campaign, planned: KindPlan, as_json: bool) -> No
     load_plan = planned.load_plan
     put_lines([f"{campaign.name}: {planned.headline}", *planned.lines(), ""])
     if load_plan is not None:
-        put_lines([*_table(_case_rows(load_plan), columns_of_output()), ""])
+        put_lines([*_table(_case_rows(campaign, load_plan), columns_of_output()), ""])
     put_lines(_host_lines(campaign))
     put_lines(_change_lines(campaign, planned.changes, load_plan.rounds if load_plan else ()))
 
@@ -69,7 +69,7 @@ def _lines(campaign: Campaign, planned: Plan, trials: bool) -> Iterator[str]:
     yield f"{campaign.name}: {_headline(campaign, planned)}; {_duration(planned)}"
     yield from _feature_load_lines(campaign)
     yield ""
-    rows = _trial_rows(planned) if trials else _case_rows(planned)
+    rows = _trial_rows(campaign, planned) if trials else _case_rows(campaign, planned)
     yield from _table(rows, columns_of_output())
     yield ""
     yield from _host_lines(campaign)
@@ -273,24 +273,29 @@ _DEFAULTS = {
     "network": "bare",
     "streams": "1",
     "zero copy": "no",
+    "data ports": "all",
 }
 """columns that say nothing where every row has this value"""
-_TEXT = {"sender CPUs", "receiver CPUs", "ports"}
+_TEXT = {"sender CPUs", "receiver CPUs", "ports", "data ports"}
 """columns that are lists, even where every list is one number"""
 _LEAST_COLUMNS = (("ports",), ("round", "repetition"), ("sender CPUs", "receiver CPUs"), ("rate each",))
 """columns that a narrow table leaves out together, the first ones first"""
 _GAP = 2
 
 
-def _case_rows(planned: Plan) -> Iterator[dict[str, str]]:
+def _case_rows(campaign: Campaign, planned: Plan) -> Iterator[dict[str, str]]:
     placements: dict[Case, dict[tuple[PlannedInstance, ...], None]] = {}
     for trial in planned.trials:
         placements.setdefault(trial.case, {})[trial.instances] = None
     for number, case in enumerate(planned.cases, start=1):
-        yield {"case": str(number), **_case_columns(case), **_place_columns(case, list(placements[case]))}
+        yield {
+            "case": str(number),
+            **_case_columns(campaign, case),
+            **_place_columns(case, list(placements[case])),
+        }
 
 
-def _trial_rows(planned: Plan) -> Iterator[dict[str, str]]:
+def _trial_rows(campaign: Campaign, planned: Plan) -> Iterator[dict[str, str]]:
     cases = {case: str(number) for number, case in enumerate(planned.cases, start=1)}
     for number, round_ in enumerate(planned.rounds, start=1):
         for trial in round_.trials:
@@ -299,7 +304,7 @@ def _trial_rows(planned: Plan) -> Iterator[dict[str, str]]:
                 "round": str(number),
                 "repetition": str(trial.repetition),
                 "case": cases[trial.case],
-                **_case_columns(trial.case),
+                **_case_columns(campaign, trial.case),
                 **_place_columns(trial.case, [trial.instances]),
             }
 
@@ -316,12 +321,21 @@ def _instances(case: Case) -> str:
     if case.search == "instances":
         return f"1 to {case.instances}"
     if case.port_weights:
-        ports = range(len(case.port_weights))
-        return f"{case.instances} ({' + '.join(str(case.data_port_of.count(port)) for port in ports)})"
+        counts = (str(case.data_port_of.count(port)) for port in case.port_numbers)
+        return f"{case.instances} ({' + '.join(counts)})"
     return f"{len(case.flows)} × {case.instances}" if case.flows else str(case.instances)
 
 
-def _case_columns(case: Case) -> dict[str, str]:
+def _data_ports(campaign: Campaign, case: Case) -> str:
+    """Those that a case uses of its hosts' data ports: their interfaces, at both ends where these differ."""
+    ends = [campaign.hosts[name].interfaces for name in case.hosts]
+    if case.data_ports in (None, len(ends[0])):
+        return "all"
+    used = [[interfaces[number] for number in case.port_numbers] for interfaces in ends]
+    return " → ".join(dict.fromkeys(", ".join(interfaces) for interfaces in used))
+
+
+def _case_columns(campaign: Campaign, case: Case) -> dict[str, str]:
     if not case.of_processes:
         clients = ", ".join(name for name in case.hosts if name != case.receiver)
         who = {"clients": clients, "server": case.receiver}
@@ -334,6 +348,7 @@ def _case_columns(case: Case) -> dict[str, str]:
         "family": case.family,
         "network": case.network,
         "instances": _instances(case),
+        "data ports": _data_ports(campaign, case),
         "streams": str(case.streams),
         "rate each": _rate(case),
         "zero copy": "yes" if case.zerocopy else "no",

@@ -44,11 +44,13 @@ Counts = Mapping[str, tuple[int, int]]
 async def refuse_shared_ports(session: Session, rounds: Iterable[Round]) -> None:
     """Raises HostError for a port whose flows go or come by another one, or that cannot be tried."""
     pairs: dict[tuple[frozenset[str], str], Case] = {}
+    ports: dict[Case, set[int]] = {}
     for case in dict.fromkeys(trial.case for round_ in rounds for trial in round_.trials):
         if case.data_ports is not None:
-            pairs.setdefault((frozenset(case.hosts), case.family), case)
+            first = pairs.setdefault((frozenset(case.hosts), case.family), case)
+            ports.setdefault(first, set()).update(case.port_numbers)
     for row in in_rows(pairs.values()):
-        await wait_for_all(_prove_all(session, case) for case in row)
+        await wait_for_all(_prove_all(session, case, sorted(ports[case])) for case in row)
 
 
 def in_rows(cases: Iterable[Case]) -> Iterator[list[Case]]:
@@ -68,8 +70,8 @@ def in_rows(cases: Iterable[Case]) -> Iterator[list[Case]]:
         pending = deferred
 
 
-async def _prove_all(session: Session, case: Case) -> None:
-    for port in range(case.data_ports or 1):
+async def _prove_all(session: Session, case: Case, ports: Iterable[int]) -> None:
+    for port in ports:
         await _prove(session, case, session.ends(case, port))
 
 

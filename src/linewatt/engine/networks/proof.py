@@ -162,7 +162,7 @@ async def refuse_wrong_ways(
 
 
 def _refuse_large_frames(session: Session, case: Case) -> None:
-    ports = (session.ends(pair, port) for pair in case.pairs for port in range(case.data_ports or 1))
+    ports = (session.ends(pair, port) for pair in case.pairs for port in case.port_numbers)
     for name, end in ((name, end) for ends in ports for name, end in ends.items()):
         try:
             payload_bytes(case.test, case.family, end.framing)
@@ -194,7 +194,7 @@ def _legs(session: Session, case: Case) -> list[Leg]:
     if case.flows:
         return [leg for pair in case.pairs for leg in _legs(session, pair)]
     try:
-        ends_of_ports = [session.ends(case, port) for port in range(case.data_ports or 1)]
+        ends_of_ports = [session.ends(case, port) for port in case.port_numbers]
     except HostError:
         if case.network == BARE_NETWORK:
             raise

@@ -58,13 +58,13 @@ class Paths:
 
     def _ways(self) -> Iterator[Way | PathAnswer]:
         """Both ways of every pair and family, as far as addresses are known."""
-        pairs: dict[tuple[str, str, Family], int] = {}
+        pairs: dict[tuple[str, str, Family], set[int]] = {}
         for case in self._cases:
-            pairs |= {(case.sender, case.receiver, case.family): case.data_ports or 1}
-            pairs |= {(case.receiver, case.sender, case.family): case.data_ports or 1}
+            for host, peer in ((case.sender, case.receiver), (case.receiver, case.sender)):
+                pairs.setdefault((host, peer, case.family), set()).update(case.port_numbers)
         for (host, peer, family), ports in pairs.items():
             if host in self._hosts:
-                yield from (self._way(host, peer, family, port) for port in range(ports))
+                yield from (self._way(host, peer, family, port) for port in sorted(ports))
 
     def _way(self, host: str, peer: str, family: Family, port: int = 0) -> Way | PathAnswer:
         answer = self._answers[host].at_ports[port]

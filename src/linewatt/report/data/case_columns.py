@@ -35,6 +35,7 @@ PARAMETERS = (
     Column("search", "VARCHAR", "what was searched: `rate`, `instances`; NULL: no search"),
     Column("data_ports", "BIGINT", "number of data ports that share the instances; NULL: one"),
     Column("port_weights", "VARCHAR", "JSON list of port weights; NULL: equal"),
+    Column("chosen_ports", "VARCHAR", "JSON list of the data ports used, from 0; NULL: the first ones"),
     Column("users", "VARCHAR", "settings of the users, `key=value …`; NULL: no users"),
     Column("shape", "VARCHAR", "shape of the group: `many-to-one`, `one-to-many`, `both-ways`, `ring`"),
     Column("pairs", "BIGINT", "rows of groups: number of parallel pairs"),

@@ -118,6 +118,8 @@ class CaseKeys:
     """Over how many ports instances are dealt."""
     port_weights: list[int] | None = field(default=None, metadata=SELDOM)
     """By which they are dealt."""
+    chosen_ports: list[int] | None = field(default=None, metadata=SELDOM)
+    """Which data ports of the hosts carry it, from 0, where these are not the first ones."""
     users: tuple[tuple[str, str], ...] = field(default=(), metadata=SELDOM)
     """What users do that are its load: (key, value)."""
     shape: Shape | None = field(default=None, metadata=SELDOM)
