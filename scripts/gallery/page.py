@@ -55,7 +55,8 @@ def page(every: Sequence[Study]) -> str:
 
 
 def _section(one: Study) -> str:
-    imported = f"`linewatt import docs/published/{one.table}.csv`, then:\n"
+    components = f" --components docs/published/{one.components}.csv" if one.components else ""
+    imported = f"`linewatt import docs/published/{one.table}.csv{components}`, then:\n"
     rows = (_row(one, line) for line in one.lines)
     return "\n".join([f"## {one.title}\n", f"{one.words}\n", imported, _COLUMNS, *rows, ""])
 

@@ -13,6 +13,7 @@ from scripts.gallery.values import Line, Status, Study, Value, absent, compared,
 from linewatt.analysis.cases.analyse import analyse_series
 from linewatt.delimited import Table, read_table
 from linewatt.features.tables import published
+from linewatt.features.tables.declared_parts import read_declared_parts
 from linewatt.features.tables.derive import derive
 from linewatt.features.tables.inputs import RECOGNISED
 from linewatt.features.tables.kinds import import_any
@@ -22,6 +23,7 @@ from linewatt.features.tables.quantities import published as soak_summary
 from linewatt.features.tables.view import view
 from linewatt.model import ENDS
 from linewatt.report.charts.figure import Figure
+from linewatt.report.trials.charts.components import end_breakdowns
 from linewatt.report.trials.digest import digest_of
 from linewatt.report.trials.sections import page_sections
 from linewatt.store.read import Result, load_result
@@ -35,6 +37,7 @@ JSON = "`linewatt show last --json`"
 DERIVE = "`linewatt derive docs/published/x64_scaling_ports.csv`"
 REPORT, ANALYZE = "`linewatt report last`", "`linewatt analyze last`"
 STUDIED_PAIRS = 6
+COMPONENTS = "x64_components"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +64,8 @@ class Read:
         return tuple(name for name in names if name in self.figures)
 
 
-def read(name: str, root: Path) -> Read:
-    """Import a shipped table below ``root``, as the command does."""
+def read(name: str, root: Path, components: str | None = None) -> Read:
+    """Import a shipped table below ``root``, with the components of its host, as the command does."""
     path = TABLES / f"{name}.csv"
     table, _ = read_table(path.read_bytes(), path.name, known=RECOGNISED)
     derived = derive(table).values if set(table.columns) & set(RECOGNISED) else ()
@@ -70,6 +73,9 @@ def read(name: str, root: Path) -> Read:
     text, without_trials = path.read_text(encoding="utf-8"), None if kind.trials else kind.name
     head = (name, path.name, text, STAMP_S)
     manifest = imported_manifest(*head, found.trials, found.hosts, found.factors, without_trials)
+    if components is not None:
+        parts = read_declared_parts([str(TABLES / f"{components}.csv")], path.name, kind, found)
+        manifest["campaign"]["components"] = parts.as_document
     result = load_result(write_imported(root, manifest, map(ImportedTrial, found.trials)))
     return Read(table, derived, result, _figures(result))
 
@@ -83,7 +89,7 @@ def _figures(result: Result) -> dict[str, Figure]:
 
 def scaling(root: Path) -> Study:
     """000: instances of one server."""
-    found = read("x64_scaling_ports", root)
+    found = read("x64_scaling_ports", root, COMPONENTS)
     at = [f"{cell} instance{'s' * (cell != '1')}" for cell in found.column("instances")]
 
     def raw(what: str, column: str, unit: str, picture: str) -> Line:
@@ -104,13 +110,15 @@ def scaling(root: Path) -> Study:
         made("CPU Mbps/W against instances, same picture", "cpu_mbps_per_w"),
         made("CPU part of the power, %", "cpu_power_pct"),
         *_series_lines(found),
+        *_parts_lines(found),
     )
     words = (
         "One 32-core x64 server, one 100 GbE card, 1 to 8 iperf3 instances on one port and 16 on both. This "
         "table and the components reproduce all of its Figures 1–6; of their numbers only that of Figure 2 "
         "is known here."
     )
-    return Study("000: a server with 1 to 16 instances", "x64_scaling_ports", words, lines, found.figures)
+    title = "000: a server with 1 to 16 instances"
+    return Study(title, "x64_scaling_ports", words, lines, found.figures, COMPONENTS)
 
 
 def _series_lines(found: Read) -> Iterator[Line]:
@@ -150,15 +158,22 @@ def _series_lines(found: Read) -> Iterator[Line]:
     )
 
 
-def components(root: Path) -> Study:
-    """000: where its watts go."""
-    found = read("x64_components", root)
-    parts = published.components(found.table, "x64_components.csv")
-    total = [Value("sum", "249", parts.total_w)]
-    lines = (compared("Breakdown of the watts, their sum", REPORT, total, *found.named("components")),)
-    names = ", ".join(f"{part.name} {part.power_w:g}" for part in parts.parts)
-    words = f"With 16 instances: {names} W."
-    return Study("000: component breakdown", "x64_components", words, lines, found.figures)
+def _parts_lines(found: Read) -> Iterator[Line]:
+    """Where the watts of 16 instances go: the CPU as the series has it, the others as published."""
+    (end,) = end_breakdowns(digest_of(found.result))
+    source = TABLES / f"{COMPONENTS}.csv"
+    table, _ = read_table(source.read_bytes(), source.name, known=RECOGNISED)
+    left_w = end.breakdown.rest.power_w if end.breakdown.rest else None
+    derived = {part.name: part.power_w for part in end.breakdown.parts}
+    values = [
+        Value(row.cells["component"], row.cells["power_w"], derived.get(row.cells["component"]))
+        for row in table.rows
+    ]
+    names = ", ".join(value.at for value in values)
+    chart = found.named("components-receiver")
+    yield compared(f"Components with 16 instances, W: {names}", REPORT, values, *chart)
+    sums = [Value("PSU output", "249", end.breakdown.system_w), Value("left over", "0", left_w)]
+    yield compared("PSU output with 16 instances, and what the components leave of it, W", FULL, sums)
 
 
 def matrix(root: Path) -> Study:
@@ -330,4 +345,4 @@ def router(root: Path) -> Study:
     return Study("A router's cost of bits and packets", "router_power_8201", words, lines, found.figures)
 
 
-STUDIES: tuple[Callable[[Path], Study], ...] = (scaling, components, matrix, vxlan, soak, router)
+STUDIES: tuple[Callable[[Path], Study], ...] = (scaling, matrix, vxlan, soak, router)

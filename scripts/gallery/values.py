@@ -94,13 +94,14 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """What is made of one table; ``words`` stand above its lines."""
+    """What is made of one table, with the components of its host beside it; ``words`` are above its lines."""
 
     title: str
     table: str
     words: str
     lines: tuple[Line, ...]
     figures: Mapping[str, Figure]
+    components: str | None = None
 
 
 def compared(what: str, command: str, values: Sequence[Value], *pictures: str) -> Line:

@@ -21,7 +21,7 @@ from pydantic import (
     model_validator,
 )
 
-from linewatt.model import Case, PowerResult, ThermalResult, Window
+from linewatt.model import Case, PowerResult, Provenance, ThermalResult, Window
 from linewatt.sensors.power import Dynamics
 
 SCHEMA_VERSION = 1
@@ -36,7 +36,6 @@ _BARE = "bare"
 _OF_JSON = ConfigDict(strict=False, extra="ignore", allow_inf_nan=False)
 """of a dataclass: where it is strict, a document is none"""
 ComponentKind = Literal["cpu", "memory", "fan", "gpu", "nic", "storage", "board", "other"]
-Declared = Literal["datasheet", "estimate"]
 
 
 def _null_is(empty: Callable[[], Any]) -> BeforeValidator:
@@ -144,7 +143,8 @@ class Component:
     __pydantic_config__: ClassVar[ConfigDict] = _OF_JSON
     name: str
     power_w: float
-    provenance: Declared
+    provenance: Provenance
+    """of a campaign: datasheet or estimate; of a published table also measured"""
     count: int = 1
     kind: ComponentKind = "other"
 

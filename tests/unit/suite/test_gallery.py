@@ -43,6 +43,8 @@ def test_no_more_is_off_than_the_misprints_the_regime_of_8_instances_and_the_rat
     assert "942.52" in off["CPU Mbps/W against instances, same picture"].printed
     assert off.pop("CPU Mbps/W against instances, same picture").difference.startswith("8 instances: +0.04;")
     assert off.pop("Regime").difference.startswith("8 instances: limited by the line rate")
+    (parts,) = [line for one in every for line in one.lines if line.what.startswith("Components with 16")]
+    assert parts.printed == parts.derived == "136, 48, 20, 2, 32, 11"
     assert "6.12" in off.pop("Rate over 48 hours, Gbit/s").derived
     assert not off
     for misprint in ("942.56", "8243.01", "6.5 Gbit/s: the peak"):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from linewatt.campaign.entries import fields
@@ -11,28 +12,41 @@ from linewatt.cli import print_json, put, say
 from linewatt.errors import InvalidInput
 from linewatt.features.importing.captures_command import Given, import_captures, is_captures
 from linewatt.features.tables.api import store_table
+from linewatt.report import plural
 from linewatt.store.bundle import is_bundle, unpack_bundle
 
 SCHEMA_VERSION = 1
 
 
-def import_path(table: str, name: str | None, given_options: Given, results: Path, *, as_json: bool) -> None:
+def import_path(
+    table: str,
+    name: str | None,
+    given_options: Given,
+    components: Sequence[str],
+    results: Path,
+    *,
+    as_json: bool,
+) -> None:
     """Store files measured by hand, a table or a bundle as a result."""
     path = Path(table)
     if table != "-" and not path.is_dir() and is_bundle(path):
         _refuse(given_options, "a bundle")
+        _refuse_components(components, "a bundle")
         _import_bundle(path, name, results, as_json=as_json)
         return
     if table != "-" and is_captures(path):
+        _refuse_components(components, "what was measured by hand")
         import_captures(path, _name(name, str(path.resolve())), given_options, results, as_json=as_json)
         return
     _refuse(given_options, "a table")
-    _import_table(table, name, results, as_json=as_json)
+    _import_table(table, name, components, results, as_json=as_json)
 
 
-def _import_table(table: str, name: str | None, results: Path, *, as_json: bool) -> None:
+def _import_table(
+    table: str, name: str | None, components: Sequence[str], results: Path, *, as_json: bool
+) -> None:
     """A published table, of whichever kind its columns tell. Raises InvalidInput, StoreError."""
-    stored = store_table(results, table, _name(name, table))
+    stored = store_table(results, table, _name(name, table), components)
     if stored.ignored:
         say(f"not read: {', '.join(stored.ignored)}")
     if as_json:
@@ -44,6 +58,7 @@ def _import_table(table: str, name: str | None, results: Path, *, as_json: bool)
                 "kind": stored.kind.name,
                 "trials": stored.trials,
                 "ignored_columns": list(stored.ignored),
+                "components": dict(stored.components),
             }
         )
     else:
@@ -52,7 +67,10 @@ def _import_table(table: str, name: str | None, results: Path, *, as_json: bool)
             if stored.kind.trials
             else "published, no trials"
         )
-        say(f"{stored.rows} rows of {stored.kind.name} stored as {stored_words}")
+        parts_words = "".join(
+            f", with {plural(count, 'component')} of {host}" for host, count in stored.components.items()
+        )
+        say(f"{stored.rows} rows of {stored.kind.name} stored as {stored_words}{parts_words}")
         put(stored.path.name)
 
 
@@ -90,6 +108,12 @@ def _refuse(given_options: Given, what: str) -> None:
         raise InvalidInput(
             f"{', '.join(given_options.named)}: {what} is imported, and these are of files measured by hand"
         )
+
+
+def _refuse_components(components: Sequence[str], what: str) -> None:
+    """Raises InvalidInput."""
+    if components:
+        raise InvalidInput(f"--components: {what} is imported, and components are declared beside a table")
 
 
 def _name(chosen_name: str | None, table: str) -> str:

@@ -48,6 +48,12 @@ def import_command(  # noqa: PLR0913  each is an option
     network: str | None = _NETWORK,
     sender: str | None = _SENDER,
     receiver: str | None = _RECEIVER,
+    components: list[str] = typer.Option(
+        [],
+        "--components",
+        metavar="[HOST=]FILE",
+        help="Table of the components of a host, beside a table with trials; repeatable.",
+    ),
     results: Results = Path("results"),
     as_json: bool = typer.Option(False, "--json", help="Print a summary as JSON."),
 ) -> None:
@@ -64,10 +70,11 @@ def import_command(  # noqa: PLR0913  each is an option
     scaling (one row per number of instances), packet power of a router, components of a machine, mean ± SD,
     or summary of a soak.
     If no kind matches, the error lists the columns of each. A mean with SD is stored as such, never as runs.
-    Values that the table lacks are missing, never 0. docs/tables.md lists the columns.
+    Values that the table lacks are missing, never 0. With --components, the watts of a host with trials are
+    shown by part. docs/tables.md lists the columns.
     """
     from linewatt.features.importing.action import import_path
     from linewatt.features.importing.captures_command import Given
 
     given_options = Given(omit, tail, timezone, host, skip, network, sender, receiver)
-    import_path(table, name, given_options, results, as_json=as_json)
+    import_path(table, name, given_options, components, results, as_json=as_json)

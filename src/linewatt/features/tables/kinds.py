@@ -98,7 +98,8 @@ def import_any(table: Table, source: str, imported_s: float) -> tuple[Kind, Impo
         return kind, _series(table, source, imported_s)
     _CHECKS[kind.name](table, source)
     reads_no_others = kind.name in (published.PACKET_POWER, published.COMPONENTS)
-    ignored = tuple(name for name in table.columns if reads_no_others and name not in kind.needs)
+    read_columns = {*kind.needs, *((published.KIND_OF_PART,) if kind.name == published.COMPONENTS else ())}
+    ignored = tuple(name for name in table.columns if reads_no_others and name not in read_columns)
     return kind, Imported((), {}, {}, ignored)
 
 

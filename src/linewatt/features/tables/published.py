@@ -31,11 +31,15 @@ from linewatt.features.tables.imported import Reader, aligned, one_of, same_word
 from linewatt.features.tables.inputs import Source
 from linewatt.missing import Missing
 from linewatt.model import Provenance
+from linewatt.records import Component, ComponentKind
 from linewatt.units import bps_from_gbps, format_rate
 
 MEANS, PACKET_POWER, COMPONENTS, SOAK = "mean ± SD", "packet power", "components", "soak"
 PACKET_POWER_COLUMNS = ("ports", "header_bytes", "packet_size_bytes", "rate_gbps", "power_w")
 COMPONENT_COLUMNS = ("component", "power_w", "provenance")
+KIND_OF_PART = "kind"
+"""the column that says which kind of part a row is; without it a name such as CPU says so"""
+_KINDS_OF_PARTS: Mapping[str, ComponentKind] = same_words(*get_args(ComponentKind))
 MOST_PORT_BPS, LEAST_DEVICE_W = 1.6e12, 1.0
 """beyond what any port carries, and below what any device with ports draws"""
 _SD, _FOUR = "_sd", significant_digits(4)
@@ -107,6 +111,15 @@ class Components:
     def total_w(self) -> float:
         """W of all of them."""
         return sum(part.power_w for part in self.parts)
+
+    @property
+    def declared(self) -> list[Component]:
+        """As a campaign declares those of a host."""
+        return [
+            Component(part.name, part.power_w, part.provenance, kind=part.kind)
+            for part in self.parts
+            if part.kind != "rest"
+        ]
 
 
 def with_sd(columns: Collection[str]) -> tuple[str, ...]:
@@ -243,7 +256,9 @@ def components(table: Table, source: str) -> Components:
         read = Reader(aligned(row, source), source)
         watts = read.cell("power_w", _positive)
         provenance = read.cell("provenance", lambda cell: one_of(cell, provenances))
-        parts.append(Part(read.cell("component", _named), "other", watts, provenance))
+        name = read.cell("component", _named)
+        kind = read.optional("kind", lambda cell: one_of(cell, _KINDS_OF_PARTS), None)
+        parts.append(Part(name, kind or _KINDS_OF_PARTS.get(name.casefold(), "other"), watts, provenance))
     return Components(tuple(parts))
 
 

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from linewatt.cli import read_bytes
 from linewatt.delimited import read_table
 from linewatt.features.tables.block_text import is_block_text, table_of_blocks
+from linewatt.features.tables.declared_parts import read_declared_parts
 from linewatt.features.tables.kinds import RECOGNISED, Kind, import_any
 from linewatt.store import ImportedTrial, imported_manifest, write_imported
 
@@ -24,10 +26,14 @@ class StoredTable:
     trials: int
     hosts: int
     ignored: tuple[str, ...]
+    components: Mapping[str, int]
+    """host → how many components of it are declared"""
 
 
-def store_table(results: Path, table_name: str, name: str) -> StoredTable:
+def store_table(results: Path, table_name: str, name: str, components: Sequence[str] = ()) -> StoredTable:
     """Store a table under ``name``, of whichever kind its columns tell, or host blocks of text.
+
+    ``components`` are tables of the parts of its hosts, ``FILE`` or ``HOST=FILE``.
 
     Raises InvalidInput, StoreError.
     """
@@ -39,10 +45,21 @@ def store_table(results: Path, table_name: str, name: str) -> StoredTable:
     now_s = time.time()
     kind, imported = import_any(table, source, now_s)
     of_kind = None if kind.trials else kind.name
+    declared = read_declared_parts(components, source, kind, imported)
+    components_from = " and ".join(Path(file).name for file in declared.texts)
+    imported_from = f"{Path(source).name} with {components_from}" if components_from else Path(source).name
     manifest = imported_manifest(
-        name, Path(source).name, text, now_s, imported.trials, imported.hosts, imported.factors, of_kind
+        name, imported_from, text, now_s, imported.trials, imported.hosts, imported.factors, of_kind
     )
-    path = write_imported(results, manifest, map(ImportedTrial, imported.trials))
+    if declared.by_host:
+        manifest["campaign"]["components"] = declared.as_document
+    path = write_imported(results, manifest, map(ImportedTrial, imported.trials), declared.texts or None)
     return StoredTable(
-        path, kind, len(table.rows), len(imported.trials), len(imported.hosts), imported.ignored
+        path,
+        kind,
+        len(table.rows),
+        len(imported.trials),
+        len(imported.hosts),
+        imported.ignored,
+        {host: len(parts) for host, parts in declared.by_host.items()},
     )

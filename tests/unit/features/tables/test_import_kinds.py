@@ -25,6 +25,7 @@ from linewatt.features.tables.view import View, view
 from linewatt.missing import Missing
 from linewatt.report.charts.figure import render_svg
 from linewatt.report.printing.screen import MOST_LINES
+from linewatt.store.raw import raw_texts
 from linewatt.store.read import load_result
 
 SHIPPED = Path(__file__).resolve().parents[4] / "docs" / "published"
@@ -95,6 +96,76 @@ def test_points_over_one_port_and_over_two_are_one_series(run: Run) -> None:
     run("report", "-o", "r.html")
     assert "perhaps one inside the device or the path near 110.8 Gbps" in Path("r.html").read_text()
     assert run("analyze", "last")[1].count("Knee at") == 1
+
+
+PORTS, PARTS = SHIPPED / "x64_scaling_ports.csv", SHIPPED / "x64_components.csv"
+
+
+def test_components_beside_a_series_are_where_its_watts_go(run: Run) -> None:
+    code, _, err = run("import", str(PORTS), "--components", str(PARTS))
+    assert (code, "5 trials of 2 hosts, with 6 components of receiver" in err) == (0, True)
+    full = run("show", "--full")[1]
+    lines = full.partition("Where the watts of receiver go, receiver, tcp, 16 instances")[2].splitlines()
+    assert [" ".join(line.split()) for line in lines[1:9]] == [
+        "CPU: 136 W, measured",
+        "12 DDR5 modules: 48 W, from datasheet",
+        "Network card: 20 W, from datasheet",
+        "Idle SSD: 2 W, from datasheet",
+        "8 x 1U fan at 4000 RPM: 32 W, measured",
+        "Motherboard and the rest: 11 W, estimated",
+        "Rest: 0 W, what is left",
+        "System: 249 W, PSU DC out, measured",
+    ]
+    assert "not counted: CPU (136 W, measured): cpu is measured" in full
+    assert "113 W" not in full
+    assert "Throughput" in full
+    assert "mported from x64_scaling_ports.csv with x64_components.csv" in run("show")[1]
+    assert run("verify")[0] == 0
+    run("report", "-o", "r.html")
+    assert "Where the watts of receiver go" in Path("r.html").read_text()
+    (stored,) = Path("results").iterdir()
+    assert load_result(stored).manifest.asked.components["receiver"][1].kind == "other"
+    assert raw_texts(stored / "raw" / "imported") == {"receiver/x64_components.csv": PARTS.read_text()}
+
+
+def test_a_kind_of_a_component_gives_way_to_what_a_series_measures_itself(run: Run) -> None:
+    Path("t.csv").write_text("instances,throughput_gbps,power_w,cpu_w\n1,10,200,90\n")
+    rows = "EPYC,95,datasheet,cpu\nDIMMs,40,estimate,\n"
+    Path("parts.csv").write_text(f"component,power_w,provenance,kind\n{rows}")
+    assert run("import", "t.csv", "--components", "receiver=parts.csv")[0] == 0
+    full = run("show", "--full")[1]
+    assert "not counted: EPYC (95 W, datasheet): cpu is measured" in full
+    assert "losses: 70 W" in full
+    document = json.loads(run("import", "t.csv", "--components", "parts.csv", "--json")[1])
+    assert document["components"] == {"receiver": 2}
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "why"),
+    [
+        (PORTS, ("parts.csv",), "parts.csv: cannot be read"),
+        (PORTS, ("gen=t.csv",), "--components gen=t.csv: there is no host gen; hosts: "),
+        (PORTS, (str(PORTS),), "is a table of scaling; --components needs the columns component, power_w"),
+        (PORTS, (str(PARTS), f"receiver={PARTS}"), "components of receiver are named twice"),
+        (PARTS, (str(PARTS),), "is a table of components, and components are declared for hosts"),
+        ("arm", (str(PARTS),), "the hosts with watts are netdev19, netdev89, arm; write HOST=FILE"),
+        ("rates.csv", (str(PARTS),), "no host has watts; write HOST=FILE"),
+        ("bad.csv", ("bad.csv",), "row 1 (line 2), column kind: 'engine' is not one of cpu, memory"),
+        ("captures", (str(PARTS),), "--components: what was measured by hand is imported"),
+    ],
+)
+def test_components_that_cannot_be_joined_are_one_line_and_nothing_is_stored(
+    run: Run, table: Path | str, options: tuple[str, ...], why: str
+) -> None:
+    Path("rates.csv").write_text("instances,throughput_gbps\n1,10\n")
+    Path("bad.csv").write_text("component,power_w,provenance,kind\nx,1,estimate,engine\n")
+    captures = Path(__file__).resolve().parents[3] / "captures" / "imports" / "two-hosts"
+    paths = {"arm": SHIPPED / "arm_vs_intel_all.csv", "captures": captures, "bad.csv": PORTS}
+    words = [word for option in options for word in ("--components", option)]
+    code, out, err = run("import", str(paths.get(str(table), table)), *words)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert why in err
+    assert not Path("results").exists() or not list(Path("results").iterdir())
 
 
 def test_scaling_tables_compare_case_by_case(run: Run) -> None:
