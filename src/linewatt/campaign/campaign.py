@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from linewatt.campaign.design import Design
+from linewatt.campaign.port_choice import PortName
 from linewatt.core.feature import FeatureLoad, campaign_keys, feature_loads
 from linewatt.hosts import HostSpec, goes_with_its_command
 from linewatt.loads import DEFAULT_LOAD
@@ -40,8 +41,8 @@ class TestSpec:
     streams: tuple[int, ...]
     rate_bps: float | Literal["auto"] | None
     zerocopy: bool
-    data: tuple[str | int, ...] = ()
-    """the data ports that carry it, by interface or by position from 1; none: all of its hosts'"""
+    data: tuple[PortName, ...] = ()
+    """the data ports that carry it; none: all of its hosts'"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,16 @@ from collections.abc import Mapping, Sequence
 
 from linewatt.missing import Missing
 
+PortName = str | int
+"""a data port of a pair of hosts: its interface at either end, or its position from 1"""
+
 
 def positions_of(
-    choice: Sequence[str | int], interfaces_by_host: Mapping[str, Sequence[str]]
+    choice: Sequence[PortName], interfaces_by_host: Mapping[str, Sequence[str]]
 ) -> tuple[int, ...] | Missing:
     """The positions of the chosen ports, from 0 and ascending, or why a pair has no such ports.
 
-    ``choice`` names an interface of either host, or a position from 1; ``interfaces_by_host`` has those of
-    the two hosts of a pair, in the order in which they reach each other.
+    ``interfaces_by_host`` has those of the two hosts of a pair, in the order in which they reach each other.
     """
     positions: list[int] = []
     for port in choice:
@@ -27,7 +29,7 @@ def positions_of(
     return tuple(sorted(positions))
 
 
-def _position_of(port: str | int, interfaces_by_host: Mapping[str, Sequence[str]]) -> int | Missing:
+def _position_of(port: PortName, interfaces_by_host: Mapping[str, Sequence[str]]) -> int | Missing:
     (sender, sender_ports), (receiver, receiver_ports) = interfaces_by_host.items()
     if isinstance(port, int):
         count = min(len(sender_ports), len(receiver_ports))
@@ -45,5 +47,5 @@ def _position_of(port: str | int, interfaces_by_host: Mapping[str, Sequence[str]
             for host, interfaces in interfaces_by_host.items()
         )
         return Missing(f"names {port}, which is {where}; name a position, from 1")
-    known = " and ".join(f"{', '.join(ports)} of {host}" for host, ports in interfaces_by_host.items())
-    return Missing(f"names {port}, which is not among {known}; name one of those, or a position, from 1")
+    names = " and ".join(f"{', '.join(ports)} of {host}" for host, ports in interfaces_by_host.items())
+    return Missing(f"names {port}, which is not among {names}; name one of those, or a position, from 1")

@@ -24,6 +24,7 @@ from pydantic import (
 from linewatt.campaign.campaign import AUTO
 from linewatt.campaign.entries.addresses import IPv4, IPv6
 from linewatt.campaign.entries.quantities import text_schema
+from linewatt.campaign.port_choice import PortName
 from linewatt.errors import InvalidInput
 from linewatt.hosts.facts import MAX_CPUS, format_cpulist, parse_cpulist
 from linewatt.sensors.power import FilePath as FilePath
@@ -362,7 +363,7 @@ def _of_ports(kind: Any) -> Any:
     ]
 
 
-def _port_choice(value: object) -> tuple[str | int, ...]:
+def _port_choice(value: object) -> tuple[PortName, ...]:
     ports = tuple(value) if isinstance(value, (list, tuple)) else (value,)
     if not ports:
         raise ValueError("names no data port; leave the key out for all")
@@ -381,7 +382,7 @@ _PORT_CHOICE_SCHEMA = {
     ]
 }
 PortChoice = Annotated[
-    tuple[str | int, ...],
+    tuple[PortName, ...],
     BeforeValidator(_port_choice),
     WithJsonSchema(
         {

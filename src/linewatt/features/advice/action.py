@@ -4,16 +4,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from linewatt.cli import print_json, put_lines, say, stored_result
+from linewatt.delimited import parse_number
 from linewatt.document import read_bytes
 from linewatt.errors import InvalidInput
 from linewatt.features.advice.command import MOST_UNITS
-from linewatt.features.advice.psu.advice import Advice, Option, Question, advise
+from linewatt.features.advice.psu.advice import Advice, Option, Question, UnitPrices, advise
 from linewatt.features.advice.psu.stored_load import OUTPUT, HostLoad, host_loads
 from linewatt.features.advice.psu.supplies import MODES, Measured, Operation, Supply, measured
 from linewatt.features.advice.psu.tables import CERTIFIED, EfficiencyTable, certified, read_efficiency_table
@@ -24,6 +26,7 @@ from linewatt.units import ratio_from_percent
 
 Word = TypeVar("Word", bound=str)
 SCHEMA_VERSION = 1
+_CURRENCY = r"[^\W\d_]{0,12}|[$€£¥₹]"
 
 
 def print_psu_advice(  # noqa: PLR0913  one parameter an option
@@ -43,12 +46,21 @@ def print_psu_advice(  # noqa: PLR0913  one parameter an option
     out_w: float | None,
     tolerance_percent: float | None,
     price_per_kwh: float | None,
+    unit_price: Sequence[str],
+    currency: str,
     as_json: bool,
 ) -> None:
     """Show the load of power supplies, and what a change would save."""
     check_positive({"--rating-w": rating_w, "--load-w": load_w, "--peak-w": peak_w})
     check_positive({"--in-w": in_w, "--out-w": out_w, "--tolerance-percent": tolerance_percent})
     check_positive({"--price-per-kwh": price_per_kwh})
+    prices = _unit_prices(unit_price)
+    if prices is not None and price_per_kwh is None:
+        raise InvalidInput("--unit-price: the years until a unit is paid need --price-per-kwh, too")
+    if not re.fullmatch(_CURRENCY, currency):
+        raise InvalidInput(
+            f"--currency {currency!r}: give a sign, or a word of at most 12 letters such as EUR"
+        )
     if not 1 <= count <= MOST_UNITS:
         raise InvalidInput(f"--count must be from 1 to {MOST_UNITS}, got {count}")
     if (in_w is None) != (out_w is None):
@@ -73,10 +85,40 @@ def print_psu_advice(  # noqa: PLR0913  one parameter an option
     readings = _readings(units, in_w, out_w, tolerance_percent)
     peak = load if peak_w is None else peak_w
     _print(
-        advise(Question(units, load, peak, efficiency_table(level, mains, table), readings, price_per_kwh)),
+        advise(
+            Question(
+                units,
+                load,
+                peak,
+                efficiency_table(level, mains, table),
+                readings,
+                price_per_kwh,
+                prices,
+                currency,
+            )
+        ),
         None if stored is None else stored.load,
         as_json=as_json,
     )
+
+
+def _unit_prices(options: Sequence[str]) -> UnitPrices | None:
+    """Of ``PRICE`` and ``W=PRICE``. Raises InvalidInput."""
+    of_any: float | None = None
+    by_rating: dict[float, float] = {}
+    for option in options:
+        rating, equals, price = option.rpartition("=")
+        value, rating_w = parse_number(price), parse_number(rating) if equals else None
+        needed = (value, rating_w) if equals else (value,)
+        if value is None or not all(number is not None and 0 < number < math.inf for number in needed):
+            raise InvalidInput(f"--unit-price {option}: write PRICE, or W=PRICE such as 500=180, above 0")
+        if rating_w in by_rating or (rating_w is None and of_any is not None):
+            raise InvalidInput(f"--unit-price {option}: is the second price of these units; give one")
+        if rating_w is None:
+            of_any = value
+        else:
+            by_rating[rating_w] = value
+    return UnitPrices(of_any, tuple(by_rating.items())) if options else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +229,7 @@ def document(advice: Advice) -> dict[str, Any]:
         "table": None if question.table is None else asdict(question.table),
         "measured": None if question.measured is None else asdict(question.measured),
         "price_per_kwh": question.price_per_kwh,
+        "currency": question.currency or None,
         "options": [_option(option) for option in advice.options],
         "warnings": list(advice.warnings),
     }
@@ -203,5 +246,7 @@ def _option(option: Option) -> dict[str, Any]:
         "saved_kwh_per_year": option.saved_kwh_per_year,
         "saved_cost_per_year": option.saved_cost_per_year,
         "saved_reason": option.reason,
+        "saved_bounds_w": option.saved_bounds_w,
+        "payback": None if option.payback is None else asdict(option.payback),
     }
     return {"change": option.change, **_operation(option.operation), **saved}

@@ -87,6 +87,17 @@ _Tolerance = Annotated[
     ),
 ]
 _Price = Annotated[float | None, typer.Option("--price-per-kwh", metavar="PRICE", help="Price of one kWh.")]
+_UnitPrice = Annotated[
+    list[str],
+    typer.Option(
+        "--unit-price",
+        metavar="[W=]PRICE",
+        help="Price of one new unit, of any rating or of W; repeatable. For the years until it is paid.",
+    ),
+]
+_Currency = Annotated[
+    str, typer.Option("--currency", metavar="WORD", help="Printed behind amounts of money, such as EUR.")
+]
 
 
 @advise_app.command("psu", cls=Command)
@@ -105,6 +116,8 @@ def psu_command(  # noqa: PLR0913  a question has this many sides
     out_w: _Out = None,
     tolerance_percent: _Tolerance = None,
     price_per_kwh: _Price = None,
+    unit_price: _UnitPrice = [],  # noqa: B006  typer's own way to have an option several times
+    currency: _Currency = "",
     results: Results = Path("results"),
     as_json: Json = False,
 ) -> None:
@@ -112,8 +125,8 @@ def psu_command(  # noqa: PLR0913  a question has this many sides
 
     A change means other units, hot standby, or both.
 
-    Efficiency comes from the certified minimums of a level, or from your own table. Outside their load range
-    there is no figure. docs/power.md explains the figures.
+    Efficiency comes from the certified minimums of a level, or from your own table. Below their load range
+    there are only bounds, marked as extrapolated. docs/power.md explains the figures.
     """
     from linewatt.features.advice.action import print_psu_advice
 
@@ -133,5 +146,7 @@ def psu_command(  # noqa: PLR0913  a question has this many sides
         out_w=out_w,
         tolerance_percent=tolerance_percent,
         price_per_kwh=price_per_kwh,
+        unit_price=unit_price,
+        currency=currency,
         as_json=as_json,
     )

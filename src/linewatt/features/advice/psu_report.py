@@ -6,7 +6,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from linewatt.errors import InvalidInput
-from linewatt.features.advice.psu.advice import BOTH, Advice, Option, Question, advise
+from linewatt.features.advice.psu.advice import (
+    BOTH,
+    Advice,
+    Option,
+    Payback,
+    Question,
+    advise,
+    kwh_per_year,
+)
 from linewatt.features.advice.psu.supplies import Measured, Operation, Supply, in_words
 from linewatt.features.advice.psu.tables import EfficiencyTable, certified, percent
 from linewatt.records import Supplies
@@ -55,6 +63,8 @@ def lines(advice: Advice, bullet: str = "- ") -> Iterator[str]:
     yield f"{_active(now)} {'needs' if now.active == 1 else 'need'} {now.good_from_w:g} W to reach 20 %"
     if now.efficiency_ratio is None:
         yield f"efficiency: not known: {now.reason}"
+        if now.input_bounds_w is not None:
+            yield f"extrapolated: {_extrapolated(now)}"
     else:
         yield f"efficiency: {_efficiency(now, question.table)}, {now.loss_w:.1f} W of loss"
     if question.measured is not None:
@@ -81,6 +91,12 @@ def _situation(now: Operation) -> str:
 
 def _active(now: Operation) -> str:
     return str(Supply(now.active, now.supply.rating_w))
+
+
+def _extrapolated(now: Operation) -> str:
+    low_w, high_w = now.input_bounds_w or (now.load_w, now.load_w)
+    efficiencies = f"{percent(now.load_w / high_w)} to {percent(now.load_w / low_w)}"
+    return f"{efficiencies}, {low_w:.1f} to {high_w:.1f} W in (estimate)"
 
 
 def _efficiency(operation: Operation, table: EfficiencyTable | None) -> str:
@@ -113,11 +129,44 @@ def _proposal(option: Option, advice: Advice) -> str:
         "smaller": f"{new.supply} in their place" if new.supply.count > 1 else f"{new.supply} in its place",
     }[option.change]
     proposal = f"{what}: {percent(new.load_ratio)} of the rating, {_efficiency(new, advice.question.table)}"
+    money, price_per_kwh = _currency(advice.question), advice.question.price_per_kwh
+    paid = _paid(option.payback, money)
+    if option.saved_bounds_w is not None:
+        return f"{proposal}; {_saved_between(option.saved_bounds_w, price_per_kwh, money)}{paid}"
     if option.saved_w is None:
         stands_above = advice.operation.reason is not None and advice.operation.reason in str(option.reason)
-        return f"{proposal}; what it saves is not known{'' if stands_above else f': {option.reason}'}"
-    worth = "" if option.saved_cost_per_year is None else f" worth {option.saved_cost_per_year:.2f}"
-    return f"{proposal}; saves {option.saved_w:.1f} W, {option.saved_kwh_per_year:.0f} kWh{worth} a year"
+        return f"{proposal}; what it saves is not known{'' if stands_above else f': {option.reason}'}{paid}"
+    worth = "" if option.saved_cost_per_year is None else f" worth {option.saved_cost_per_year:.2f}{money}"
+    saved = f"{option.saved_w:.1f} W, {option.saved_kwh_per_year:.0f} kWh{worth}"
+    return f"{proposal}; saves {saved} a year{paid}"
+
+
+def _currency(question: Question) -> str:
+    """What stands behind an amount of money."""
+    return f" {question.currency}" if question.currency else ""
+
+
+def _saved_between(saved_w: tuple[float, float], price_per_kwh: float | None, money: str) -> str:
+    low_kwh, high_kwh = map(kwh_per_year, saved_w)
+    worth = ""
+    if price_per_kwh is not None:
+        worth = f" worth {price_per_kwh * low_kwh:.2f} to {price_per_kwh * high_kwh:.2f}{money}"
+    watts = f"{saved_w[0]:.1f} to {saved_w[1]:.1f} W"
+    return f"saves {watts} (extrapolated), {low_kwh:.0f} to {high_kwh:.0f} kWh{worth} a year"
+
+
+def _paid(payback: Payback | None, money: str) -> str:
+    """What the units of a change cost and when they are paid, behind what it saves."""
+    if payback is None:
+        return ""
+    if payback.cost == 0:
+        return "; nothing to buy"
+    cost = "" if payback.cost is None else f"the units cost {payback.cost:.2f}{money}, "
+    if payback.years is None:
+        return f"; {cost}years until paid not known: {payback.reason}"
+    shortest, longest = (f"{count:.1f}" for count in payback.years)
+    years = shortest if shortest == longest else f"{shortest} to {longest}"
+    return f"; {cost}paid after {years} years"
 
 
 def _footnotes(advice: Advice) -> Iterator[str]:
@@ -129,7 +178,12 @@ def _footnotes(advice: Advice) -> Iterator[str]:
         yield f"efficiencies are {kind} {table.name} at {loads} of the rating, with straight lines between"
         if table.certified:
             yield "they are what a certificate asks for, not curves of your units, which may do better"
+        if any(option.saved_bounds_w for option in advice.options) or advice.operation.input_bounds_w:
+            lowest = percent(table.points[0][0])
+            yield f"extrapolated: below {lowest} load neither efficiency nor loss is above that at {lowest}"
     else:
         yield "watts need --level or --table"
+    if any(option.payback is not None and option.payback.cost for option in advice.options):
+        yield "paid: by saved energy at this load all year, without interest and the value of the old units"
     if any(option.change in ("standby", BOTH) for option in advice.options):
         yield "what a unit on standby draws itself is not in these figures; firmware may wake it early"

@@ -40,15 +40,18 @@ def test_the_example_of_the_docs_prints_what_they_show() -> None:
     assert done.stdout == example.split("```\n```\n")[1].split("```")[0]
 
 
-def test_two_800_w_units_need_320_w_and_platinum_says_nothing_at_15_6_percent() -> None:
+def test_two_800_w_units_need_320_w_and_platinum_has_bounds_alone_at_15_6_percent() -> None:
     done = run(*TWO_800_W, "--load-w", "249", "--level", "platinum")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert "two 800 W units need 320 W to reach 20 %" in lines
     assert "efficiency: not known: 15.6 % of the rating is below the table, which begins at 20 %" in lines
+    assert "extrapolated: 87.5 % to 90 %, 276.7 to 284.6 W in (estimate)" in lines
     proposals = [line for line in lines if line.startswith("- ")]
     assert len(proposals) == 3
-    assert all(line.endswith("what it saves is not known") for line in proposals)
+    (standby,) = [line for line in proposals if line.startswith("- one of the two units on hot standby")]
+    assert standby.endswith("; saves 4.5 to 12.4 W (extrapolated), 39 to 108 kWh a year")
+    assert all("(extrapolated)" in line for line in proposals)
     assert "they are what a certificate asks for, not curves of your units, which may do better" in lines
 
 
@@ -89,8 +92,8 @@ def test_json_has_a_schema_version_si_and_null_with_a_reason() -> None:
     found = document(*TWO_800_W, "--load-w", "249", "--level", "platinum", "--price-per-kwh", "0.30")
     assert list(found) == [
         *("schema_version", "supply", "load_w", "active", "unit_w", "load_ratio", "good_from_w"),
-        *("efficiency_ratio", "input_w", "loss_w", "reason", "provenance", "peak_w", "redundant", "table"),
-        *("measured", "price_per_kwh", "options", "warnings", "host"),
+        *("efficiency_ratio", "input_w", "loss_w", "reason", "input_bounds_w", "provenance", "peak_w"),
+        *("redundant", "table", "measured", "price_per_kwh", "currency", "options", "warnings", "host"),
     ]
     assert found["schema_version"] == 1
     assert found["supply"] == {"count": 2, "rating_w": 800, "mode": "shared"}
@@ -99,11 +102,51 @@ def test_json_has_a_schema_version_si_and_null_with_a_reason() -> None:
     assert found["reason"].endswith("below the table, which begins at 20 %")
     assert found["provenance"] == "estimate"
     assert found["table"]["points"] == [[0.2, 0.9], [0.5, 0.94], [1, 0.91]]
-    standby = found["options"][0]
+    assert found["input_bounds_w"] == pytest.approx([249 / 0.9, 249 + 2 * (160 / 0.9 - 160)])
+    (standby,) = [option for option in found["options"] if option["change"] == "standby"]
     assert (standby["change"], standby["active"], standby["provenance"]) == ("standby", 1, "estimate")
     assert standby["efficiency_ratio"] == pytest.approx(0.914833, abs=1e-6)
     assert (standby["saved_w"], standby["saved_cost_per_year"]) == (None, None)
     assert standby["saved_reason"]
+    assert standby["saved_bounds_w"] == pytest.approx([4.485, 12.374], abs=0.001)
+    assert standby["payback"] is None
+
+
+PRICES = ("--price-per-kwh", "0.30", "--unit-price", "180", "--unit-price", "350=150", "--currency", "EUR")
+
+
+def test_what_units_cost_and_the_years_until_they_are_paid_are_said() -> None:
+    done = run(*TWO_800_W, "--load-w", "249", "--level", "titanium", *PRICES)
+    assert (done.returncode, done.stderr) == (0, "")
+    both, smaller, standby = [line for line in done.stdout.splitlines() if line.startswith("- ")]
+    assert both.endswith("worth 27.81 EUR a year; the units cost 360.00 EUR, paid after 12.9 years")
+    assert smaller.endswith("worth 21.00 EUR a year; the units cost 300.00 EUR, paid after 14.3 years")
+    assert standby.endswith("worth 18.85 EUR a year; nothing to buy")
+    assert "paid: by saved energy at this load all year, without interest" in done.stdout
+    found = document(*TWO_800_W, "--load-w", "249", "--level", "titanium", *PRICES)
+    assert found["currency"] == "EUR"
+    payback = found["options"][1]["payback"]
+    assert payback["cost"] == 300
+    assert payback["years"] == pytest.approx([14.28, 14.28], abs=0.01)
+
+
+def test_years_have_bounds_where_the_saving_has() -> None:
+    done = run(*TWO_800_W, "--load-w", "249", "--level", "platinum", *PRICES)
+    proposals = [line for line in done.stdout.splitlines() if line.startswith("- two 500 W units")]
+    (both,) = [line for line in proposals if "one of them on hot standby" in line]
+    found = document(*TWO_800_W, "--load-w", "249", "--level", "platinum", *PRICES)
+    (option,) = [option for option in found["options"] if option["change"] == "smaller-standby"]
+    years = option["payback"]["years"]
+    saved = [power_w * 8.76 * 0.30 for power_w in option["saved_bounds_w"]]
+    assert years == pytest.approx([360 / saved[1], 360 / saved[0]])
+    assert f"worth {saved[0]:.2f} to {saved[1]:.2f} EUR a year; the units cost 360.00 EUR" in both
+    assert both.endswith(f"paid after {years[0]:.1f} to {years[1]:.1f} years")
+
+
+def test_with_prices_of_some_ratings_only_those_are_proposed() -> None:
+    prices = ("--price-per-kwh", "0.30", "--unit-price", "450=90", "--unit-price", "2000=900")
+    found = document(*TWO_800_W, "--load-w", "249", "--level", "titanium", *prices)
+    assert {option["supply"]["rating_w"] for option in found["options"]} == {450, 800}
 
 
 def test_json_has_what_is_saved_and_what_was_measured() -> None:
@@ -158,6 +201,15 @@ def test_a_load_that_all_but_one_cannot_carry_is_a_warning(mode: str) -> None:
         ("--load-w 249 --mode spare", "--mode must be shared or standby, got 'spare'"),
         ("--load-w 249 --mains 110", "--mains must be 230 or 115, got '110'"),
         ("--load-w 249 --price-per-kwh -0.3", "--price-per-kwh must be more than 0"),
+        ("--load-w 249 --unit-price 180", "--unit-price: the years until a unit is paid need --price-per"),
+        ("--load-w 249 --price-per-kwh 1 --unit-price 0", "--unit-price 0: write PRICE, or W=PRICE"),
+        ("--load-w 249 --price-per-kwh 1 --unit-price =5", "--unit-price =5: write PRICE, or W=PRICE"),
+        ("--load-w 249 --price-per-kwh 1 --unit-price 500=x", "--unit-price 500=x: write PRICE"),
+        (
+            "--load-w 249 --price-per-kwh 1 --unit-price 5 --unit-price 6",
+            "--unit-price 6: is the second price of these units; give one",
+        ),
+        ("--load-w 249 --currency 12", "--currency '12': give a sign, or a word of at most 12"),
         ("--load-w 249 --tolerance-percent 0", "--tolerance-percent must be more than 0"),
         ("--load-w 249 --in-w 300", "--in-w and --out-w belong together"),
         ("--in-w 300 --out-w -5", "--out-w must be more than 0"),
@@ -185,7 +237,7 @@ def test_a_bad_row_of_a_table_is_named_with_its_line(tmp_path: Path) -> None:
 def test_every_option_is_in_the_docs() -> None:
     command = typer.main.get_command(advise_app).commands["psu"]  # type: ignore[attr-defined]
     options = {option for parameter in command.params for option in parameter.opts}
-    assert len(options) == 16
+    assert len(options) == 18
     assert {option for option in options if f"`{option}`" not in POWER} == set()
 
 

@@ -87,6 +87,46 @@ def test_below_the_first_point_there_is_a_reason_and_no_number() -> None:
     assert "begins at 10 %" in str(TITANIUM.efficiency_ratio(0.05))
 
 
+@given(st.sampled_from(LEVELS), st.floats(0.001, 0.2))
+def test_below_the_first_point_efficiency_and_loss_are_at_most_those_of_that_point(
+    level: str, load_ratio: float
+) -> None:
+    table = certified(level)
+    first, at_first = table.points[0]
+    bounds = table.bounds_below(load_ratio)
+    if load_ratio >= first:
+        assert bounds is None
+        return
+    assume(load_ratio < 0.999 * first)
+    assert bounds is not None
+    low, high = bounds
+    assert 0 < low < high == at_first
+    assert load_ratio / low - load_ratio == pytest.approx(first / at_first - first)
+
+
+def test_bounds_of_titanium_hold_for_what_it_certifies_below_20_percent() -> None:
+    above = EfficiencyTable("from 20 %", TITANIUM.points[1:], certified=True)
+    bounds = above.bounds_below(0.1)
+    assert bounds is not None
+    assert bounds[0] < 0.9 < bounds[1]
+
+
+@pytest.mark.parametrize("text", ["20,92\n50,90\n", "20,50\n25,90\n"])
+def test_where_efficiency_or_loss_falls_at_the_start_of_a_table_there_are_no_bounds(text: str) -> None:
+    table = read_efficiency_table(f"load_percent,efficiency_percent\n{text}".encode(), "own.csv")
+    assert table.bounds_below(0.1) is None
+
+
+def test_a_change_that_may_cost_energy_has_no_bounds() -> None:
+    advice = ask(Supply(2, 3000), 120, GOLD)
+    smaller, both = option(advice, "smaller"), option(advice, "smaller-standby")
+    assert advice.operation.input_bounds_w is not None
+    assert smaller.operation.input_bounds_w is not None
+    assert smaller.saved_bounds_w is None, "both inputs may be 136.4 W"
+    assert both.saved_bounds_w is not None
+    assert both.saved_bounds_w[0] > 0
+
+
 def test_above_the_last_point_there_is_a_reason_and_no_number() -> None:
     table = read_efficiency_table(b"load_percent,efficiency_percent\n80,91\n20,90\n", "own.csv")
     assert table.efficiency_ratio(0.81) == Missing(
@@ -184,6 +224,11 @@ def test_out_of_range_advice_has_loads_and_a_reason_but_no_watts() -> None:
         assert one.operation.load_ratio > 0.2
         assert (one.saved_w, one.saved_kwh_per_year, one.saved_cost_per_year) == (None, None, None)
         assert one.reason == "now, 15.6 % of the rating is below the table, which begins at 20 %"
+        assert one.saved_bounds_w is not None
+        low_w, high_w = one.saved_bounds_w
+        assert one.operation.input_w is not None
+        assert low_w == pytest.approx(249 / 0.9 - one.operation.input_w)
+        assert high_w == pytest.approx(249 + 2 * (160 / 0.9 - 160) - one.operation.input_w)
     assert option(advice, "standby").operation.load_ratio == pytest.approx(249 / 800)
 
 

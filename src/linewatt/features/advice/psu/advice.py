@@ -44,6 +44,24 @@ _W_PER_KW = 1000
 
 
 @dataclass(frozen=True, slots=True)
+class UnitPrices:
+    """What a unit costs: by its rating in W, else ``of_any`` rating."""
+
+    of_any: float | None = None
+    by_rating: tuple[tuple[float, float], ...] = ()
+
+    def of(self, rating_w: float) -> float | None:
+        """``None``: not known."""
+        return dict(self.by_rating).get(rating_w, self.of_any)
+
+    @property
+    def ratings_w(self) -> tuple[float, ...]:
+        """Ratings of units that may be proposed: those with a price if no price is of all."""
+        priced = tuple(rating_w for rating_w, _ in self.by_rating)
+        return priced if priced and self.of_any is None else tuple(sorted({*RATINGS_W, *priced}))
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """A supply, the server's load (DC) and the highest that it ever draws, and what is known of the units."""
 
@@ -53,11 +71,31 @@ class Question:
     table: EfficiencyTable | None = None
     measured: Measured | None = None
     price_per_kwh: float | None = None
+    unit_prices: UnitPrices | None = None
+    currency: str = ""
+    """the user's word for the unit of all prices"""
+
+
+@dataclass(frozen=True, slots=True)
+class Payback:
+    """What the new units of a change cost, and after how many years the saved energy has paid them.
+
+    ``years`` are the fewest and the most, which differ where what is saved is extrapolated. Without interest,
+    and without what old units are still worth. ``None`` with a reason.
+    """
+
+    cost: float | None
+    years: tuple[float, float] | None
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A change and what it would save at this load all year: an estimate, ``None`` with a reason."""
+    """A change and what it would save at this load all year: an estimate, ``None`` with a reason.
+
+    ``saved_bounds_w`` are the least and the most that it saves by extrapolation, where ``saved_w`` is not
+    known. ``payback`` is ``None`` where no prices of units are given.
+    """
 
     change: Change
     operation: Operation
@@ -65,6 +103,13 @@ class Option:
     saved_kwh_per_year: float | None
     saved_cost_per_year: float | None
     reason: str | None
+    saved_bounds_w: tuple[float, float] | None = None
+    payback: Payback | None = None
+
+    @property
+    def saved_range_w(self) -> tuple[float, float] | None:
+        """The least and the most that it saves: equal where that is known."""
+        return self.saved_bounds_w if self.saved_w is None else (self.saved_w, self.saved_w)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +135,13 @@ def advise(question: Question) -> Advice:
     warning = redundancy_warning(supply, question.peak_w)
     possible_options = (_option(question, now, *candidate) for candidate in _candidates(question))
     options = _worth_both([option for option in possible_options if option is not None])
+    if question.unit_prices is not None:
+        options = [replace(option, payback=_payback(question, option)) for option in options]
     return Advice(
         question=question,
         operation=now,
         redundant=None if supply.count == 1 else warning is None,
-        options=tuple(sorted(options, key=lambda option: -(option.saved_w or 0.0))),
+        options=tuple(sorted(options, key=lambda option: -(option.saved_range_w or (0.0,))[0])),
         warnings=() if warning is None else (warning,),
     )
 
@@ -129,7 +176,8 @@ def _candidates(question: Question) -> Iterator[tuple[Change, Operation]]:
     other_change: Change = "standby" if supply.mode == "shared" else "share"
     may_sleep = supply.count > 1 and supply.mode == "shared"
     counts = range(2, supply.count)
-    ratings = [rating_w for rating_w in RATINGS_W if rating_w < supply.rating_w]
+    prices = question.unit_prices or UnitPrices()
+    ratings = [rating_w for rating_w in prices.ratings_w if rating_w < supply.rating_w]
     kinds: tuple[tuple[Change, list[Supply]], ...] = (
         (other_change, [_other_mode(supply)] if supply.count > 1 else []),
         ("fewer", [replace(supply, count=count) for count in counts]),
@@ -168,16 +216,47 @@ def _option(question: Question, now: Operation, change: Change, new: Operation) 
     input_w = now.input_w if readings is None else readings.in_w
     if input_w is None or new.input_w is None:
         nearer = _outside(new.load_ratio, question.table) < _outside(now.load_ratio, question.table)
-        return Option(change, new, None, None, None, _unknown(now, new)) if nearer else None
+        bounds_w = _saved_bounds_w(now, new)
+        return Option(change, new, None, None, None, _unknown(now, new), bounds_w) if nearer else None
     saved_w = input_w - new.input_w
     if saved_w < LEAST_SAVED_W:
         return None
     if readings is not None and saved_w <= (off_w := readings.tolerance_ratio * readings.in_w):
         reason = f"{saved_w:.1f} W less would go in, but {readings.in_w:g} W may be off by {off_w:.1f} W"
         return Option(change, new, None, None, None, reason)
-    kwh = saved_w * HOURS_PER_YEAR / _W_PER_KW
+    kwh = kwh_per_year(saved_w)
     price = question.price_per_kwh
     return Option(change, new, saved_w, kwh, None if price is None else kwh * price, None)
+
+
+def kwh_per_year(power_w: float) -> float:
+    return power_w * HOURS_PER_YEAR / _W_PER_KW
+
+
+def _saved_bounds_w(now: Operation, new: Operation) -> tuple[float, float] | None:
+    """The least and the most that a change saves by extrapolation; ``None`` if it may cost energy."""
+    now_range_w, new_range_w = now.input_range_w, new.input_range_w
+    if now_range_w is None or new_range_w is None or now_range_w[0] <= new_range_w[1]:
+        return None
+    return now_range_w[0] - new_range_w[1], now_range_w[1] - new_range_w[0]
+
+
+def _payback(question: Question, option: Option) -> Payback:
+    """What the units of a change cost; nothing where those that are there stay."""
+    supply, prices = option.operation.supply, question.unit_prices or UnitPrices()
+    if supply.rating_w == question.supply.rating_w:
+        return Payback(0.0, (0.0, 0.0))
+    price = prices.of(supply.rating_w)
+    if price is None:
+        return Payback(None, None, f"no price of {supply.rating_w:g} W units is given")
+    cost, saved_w = supply.count * price, option.saved_range_w
+    if saved_w is None:
+        return Payback(cost, None, "what the change saves is not known")
+    if question.price_per_kwh is None:
+        return Payback(cost, None, "no price of energy is given")
+    price_per_kwh = question.price_per_kwh
+    lowest, highest = (kwh_per_year(power_w) * price_per_kwh for power_w in saved_w)
+    return Payback(cost, (cost / highest, cost / lowest))
 
 
 def _readings(question: Question) -> Measured | None:

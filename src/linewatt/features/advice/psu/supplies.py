@@ -61,7 +61,8 @@ class Supply:
 class Operation:
     """A supply under a load. ``good_from_w`` is the load that brings the active units to GOOD_FROM.
 
-    Without efficiency there is no input and no loss, and ``reason`` says why.
+    Without efficiency there is no input and no loss, and ``reason`` says why. ``input_bounds_w`` is then the
+    lowest and the highest input by extrapolation, where there is one.
     """
 
     supply: Supply
@@ -74,6 +75,12 @@ class Operation:
     input_w: float | None
     loss_w: float | None
     reason: str | None
+    input_bounds_w: tuple[float, float] | None = None
+
+    @property
+    def input_range_w(self) -> tuple[float, float] | None:
+        """The lowest and the highest input: equal where the table has the efficiency."""
+        return self.input_bounds_w if self.input_w is None else (self.input_w, self.input_w)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +116,7 @@ def operate(supply: Supply, load_w: float, table: EfficiencyTable | None) -> Ope
     load_ratio = load_w / active / supply.rating_w
     efficiency = Missing(NO_TABLE) if table is None else table.efficiency_ratio(load_ratio)
     input_w = load_w / efficiency if isinstance(efficiency, float) else None
+    bounds = None if table is None else table.bounds_below(load_ratio)
     return Operation(
         supply=supply,
         load_w=load_w,
@@ -120,6 +128,7 @@ def operate(supply: Supply, load_w: float, table: EfficiencyTable | None) -> Ope
         input_w=input_w,
         loss_w=None if input_w is None else input_w - load_w,
         reason=efficiency.reason if isinstance(efficiency, Missing) else None,
+        input_bounds_w=None if bounds is None else (load_w / bounds[1], load_w / bounds[0]),
     )
 
 

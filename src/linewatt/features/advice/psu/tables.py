@@ -2,7 +2,9 @@
 """Efficiency of power supplies against their load: what 80 PLUS certifies, or a table of one's own. Pure.
 
 A certificate holds at its load points and nowhere else. Between them a straight line is drawn; outside of
-them there is no number, for efficiency falls fast below the first point, and differently in every unit.
+them there is no number, for efficiency falls fast below the first point, and differently in every unit. Below
+it there are bounds: of a unit with this efficiency at the first point, neither efficiency nor loss grows as
+the load falls.
 """
 
 from __future__ import annotations
@@ -74,6 +76,18 @@ class EfficiencyTable:
                 f"{percent(load_ratio)} of the rating is above the table, which ends at {percent(last)}"
             )
         return _between(self.points, min(max(load_ratio, first), last))
+
+    def bounds_below(self, load_ratio: float) -> tuple[float, float] | None:
+        """The lowest and highest efficiency at a load below the first point, by extrapolation.
+
+        The lowest is that with the loss of the first point, the highest that of the first point. ``None`` at
+        other loads, and for a table in which efficiency or loss falls from the first point to the second.
+        """
+        (first, at_first), (second, at_second) = self.points[:2]
+        loss_first, loss_second = first / at_first - first, second / at_second - second
+        if load_ratio >= first * (1 - _NEXT_DOUBLE) or at_first > at_second or loss_first > loss_second:
+            return None
+        return load_ratio / (load_ratio + loss_first), at_first
 
 
 def certified(level: str, mains: Mains = "230") -> EfficiencyTable:
