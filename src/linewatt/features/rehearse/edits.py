@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,9 +42,10 @@ def loads_of(value: Value) -> Value:
     """The file with each test once, for seconds, at a low rate, without settings and factors."""
     edited = {key: entry for key, entry in changes_of(value).items() if key not in _NOT_LOADED}
     edited |= {"trials": 1, "window": {"seconds": 2, "omit": 1}, "idle": {"seconds": 0}}
-    edited["tests"] = [_shorten_test(test) for test in _as_list(value.get("tests") or ["udp-1500"])]
     if "instances" in edited:
         edited["instances"] = _limit_instances(edited["instances"])
+    tests = [_shorten_test(test) for test in _as_list(value.get("tests") or ["udp-1500"])]
+    edited["tests"] = _merge_tests(tests, edited.get("instances", [1]))
     if "rate" in edited:
         edited["rate"] = _limit_rate(edited["rate"])
     return edited
@@ -86,10 +88,18 @@ class Guests:
 
 
 def on_guests(value: Value, base: Path, guests: Guests) -> Value:
-    """The file with the network documents inlined and edited for guests. Raises InvalidInput."""
-    if "networks" not in value:
-        return value
-    return {**value, "networks": [_network(network, base, guests) for network in _as_list(value["networks"])]}
+    """The file for guests: tests over all data ports, whose names differ there, and the network documents
+    inlined and edited. Raises InvalidInput."""
+    edited = dict(value)
+    if "tests" in value:
+        edited["tests"] = [_over_all_ports(test) for test in _as_list(value["tests"])]
+    if "networks" in value:
+        edited["networks"] = [_network(network, base, guests) for network in _as_list(value["networks"])]
+    return edited
+
+
+def _over_all_ports(test: Any) -> Any:
+    return {key: entry for key, entry in test.items() if key != "data"} if isinstance(test, dict) else test
 
 
 def _network(entry: Any, base: Path, guests: Guests) -> Any:
@@ -112,6 +122,18 @@ def _shorten_test(test: Any) -> Value:
     if "instances" in shortened:
         shortened["instances"] = _limit_instances(shortened["instances"])
     return {key: entry for key, entry in shortened.items() if key not in ("trials", "search")}
+
+
+def _merge_tests(tests: Iterable[Value], default_instances: list[int]) -> list[Value]:
+    """The tests, those that differ in nothing but instances as one: with few instances they would repeat."""
+    by_settings: dict[str, Value] = {}
+    for test in tests:
+        settings = {key: entry for key, entry in test.items() if key != "instances"}
+        first = by_settings.setdefault(json.dumps(settings, sort_keys=True, default=str), test)
+        if first is not test:
+            counts = [entry.get("instances", default_instances) for entry in (first, test)]
+            first["instances"] = sorted({*counts[0], *counts[1]})
+    return list(by_settings.values())
 
 
 def _limit_rate(rate: Any) -> str:

@@ -178,6 +178,18 @@ def test_loads_are_cut_to_what_a_guest_carries() -> None:
     assert value["trials"] == 30
 
 
+def test_tests_over_some_ports_are_rehearsed_once_over_all(tmp_path: Path) -> None:
+    """The guests' ports have other names, and numbers of instances that are cut may be the same."""
+    tests = [
+        {"test": "tcp", "instances": [1, 8], "data": ["enp1s0"]},
+        {"test": "tcp", "instances": 16},
+        "tcp",
+    ]
+    guests = on_guests({"tests": tests}, tmp_path, Guests({}, {}))
+    assert guests["tests"] == [{"test": "tcp", "instances": [1, 8]}, {"test": "tcp", "instances": 16}, "tcp"]
+    assert loads_of(guests)["tests"] == [{"test": "tcp", "rate": "5M", "instances": [1, 2]}]
+
+
 def test_what_is_not_rehearsed_is_said() -> None:
     value = {"networks": ["vxlan.yaml"], "placement": "pinned", "tests": ["tcp"]}
     assert changes_of(value) == {"tests": ["tcp"], "networks": ["vxlan.yaml"]}
