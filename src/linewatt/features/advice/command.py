@@ -91,8 +91,8 @@ _UnitPrice = Annotated[
     list[str],
     typer.Option(
         "--unit-price",
-        metavar="[W=]PRICE",
-        help="Price of one new unit, of any rating or of W; repeatable. For the years until it is paid.",
+        metavar="PRICE",
+        help="Price of one new unit, for the years until it is paid; W=PRICE: of that rating; repeatable.",
     ),
 ]
 _Currency = Annotated[

@@ -51,8 +51,8 @@ def import_command(  # noqa: PLR0913  each is an option
     components: list[str] = typer.Option(
         [],
         "--components",
-        metavar="[HOST=]FILE",
-        help="Table of the components of a host, beside a table with trials; repeatable.",
+        metavar="FILE",
+        help="Components of a host, beside a table with trials: FILE, or HOST=FILE; repeatable.",
     ),
     results: Results = Path("results"),
     as_json: bool = typer.Option(False, "--json", help="Print a summary as JSON."),
