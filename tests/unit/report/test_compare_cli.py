@@ -83,6 +83,21 @@ def test_of_a_single_case_the_first_screen_has_each_verdict_in_place_of_counts()
     assert listed == further, "a page says the first verdict in its sentence, and not again below it"
 
 
+def test_what_makes_figures_of_a_side_doubtful_is_on_the_first_screen() -> None:
+    shared = Flag("limiting-cpu-shared", "h2", "CPU 1: the load 0.2, others 0.7", "stop it")
+    note = Flag("foreign-load", "h2", "a job", "stop it")
+    results = [
+        made(name, [replace(one, flags=flags) for one in runs(n=4, seed=seed)], day=seed)
+        for seed, (name, flags) in enumerate((("a", (shared, note)), ("b", (note,))), start=1)
+    ]
+    screen = first_screen_of_comparison(compared(*results), exit_finding(compared(*results), ()))
+    lines = [line for line, _ in fitted(screen, 120)]
+    assert lines[lines.index("DOUBTFUL") + 1] == (
+        "  throughput, CPU, power, figures above idle: other processes on a full CPU in 4 trials of A"
+    )
+    assert not any("a job" in line or "Host not idle" in line for line in lines)
+
+
 def test_without_a_check_the_first_screen_says_what_is_counted() -> None:
     networks = numbered(*(runs(replace(TCP, network=name), seed=at) for at, name in enumerate("abc")))
     several = compared_levels(made("two", networks), by="network")

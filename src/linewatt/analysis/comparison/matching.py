@@ -240,7 +240,7 @@ class _Found:
         ignoring = f", ignoring {self.by}" if self.by else ""
         count = len(self.matches)
         how = "by key and hosts" if not renamed else "by key"
-        sentences = [f"{count} {'case' if count == 1 else 'cases'} matched {how}{ignoring}"]
+        sentences = [f"{count or 'no'} {'case' if count == 1 else 'cases'} matched {how}{ignoring}"]
         sentences += [
             f"{base_way} in {base.name} is compared with {other_way} in {other_side.name}"
             for base_way, other_way in renamed

@@ -181,7 +181,9 @@ def _note_lines(note: FindingNote, view: Digest) -> list[str]:
             f"trials {number_ranges(note.trials)}" if len(note.trials) > 1 else f"trial {note.trials[0]}"
         )
         lines.append(f"{one_line(view.describe(*note.cases))} ({numbers})")
-    for seen in note.sightings[:_MOST_EVIDENCE]:
+    first_by_place = {seen.where: seen for seen in reversed(note.sightings)}
+    of_each_place_first = sorted(note.sightings, key=lambda seen: seen is not first_by_place[seen.where])
+    for seen in of_each_place_first[:_MOST_EVIDENCE]:
         noun = "trials" if len(seen.trials) > 1 else "trial"
         some = 0 < len(seen.trials) < len(note.trials)
         which = f" ({noun} {number_ranges(seen.trials)})" if some else ""

@@ -21,6 +21,7 @@ from linewatt.report.trials.digest import Digest
 from linewatt.units import first_of
 
 _SHOWN_IN = "show --full"
+_MOST_PLACES = 3
 """the command that shows all findings"""
 MOST_NAMED = 3
 """series that share a limit; of more, how many there are"""
@@ -199,10 +200,12 @@ def _titles(lead: str, notes: Sequence[FindingNote]) -> Entry:
 
 def _doubt(title: str, findings: Sequence[Finding]) -> Iterator[str]:
     """What was seen of it in the cases shown, and what to do, in ever fewer words."""
-    seen = findings[0].sightings[0]
-    more = sum(len(finding.sightings) for finding in findings) - 1
-    evidence = f"{seen.where}: {seen.evidence}{f' (and {more} more: {_SHOWN_IN})' if more else ''}"
+    seen, *further = (sighting for finding in findings for sighting in finding.sightings)
+    places = list(dict.fromkeys(sighting.where for sighting in (seen, *further)))
+    also_at = f", also at {first_of(places[1:], _MOST_PLACES)}" if places[1:] else ""
+    more = f" (and {len(further)} more{also_at}: {_SHOWN_IN})" if further else ""
     advice = findings[0].advice[0]
-    yield f"{title}: {evidence}; do: {advice}"
-    yield f"{title} ({seen.where}); do: {advice}"
-    yield f"{title} ({seen.where})"
+    where = first_of(places, _MOST_PLACES, between=", ")
+    yield f"{title}: {seen.where}: {seen.evidence}{more}; do: {advice}"
+    yield f"{title} ({where}); do: {advice}"
+    yield f"{title} ({where})"
