@@ -59,6 +59,16 @@ class Placement:
     notes: tuple[str, ...]
     why: str
 
+    @property
+    def decided_by(self) -> str:
+        """``rule 1``, or ``policy remote``."""
+        return f"rule {self.rule}" if self.rule is not None else f"policy {self.policy}"
+
+    @property
+    def reason(self) -> str:
+        """What decided, and why."""
+        return f"{self.decided_by}: {self.why}"
+
 
 @dataclass(frozen=True, slots=True)
 class Ground:

@@ -7,6 +7,7 @@ Pure values. Where they come from: :mod:`linewatt.placement.hwloc` (a file of ``
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -98,6 +99,18 @@ class Topology:
                 f"NUMA node {node} shows no CPU (memory alone, or none allowed); with CPUs: {names}"
             )
         raise InvalidInput(f"there is no NUMA node {node}; nodes with CPUs: {names}")
+
+    def nodes_of(self, cpu_ids: Iterable[int]) -> tuple[int, ...]:
+        """The NUMA nodes of CPUs."""
+        wanted = set(cpu_ids)
+        return tuple(sorted({cpu.node for cpu in self.cpus if cpu.id in wanted and cpu.node is not None}))
+
+    def sharing_cores(self, cpu_ids: Iterable[int]) -> tuple[int, ...]:
+        """Those of some CPUs whose core has another of them as a second thread."""
+        wanted = set(cpu_ids)
+        cpus = [cpu for cpu in self.cpus if cpu.id in wanted and cpu.core is not None]
+        threads = Counter(cpu.core for cpu in cpus)
+        return tuple(cpu.id for cpu in cpus if threads[cpu.core] > 1)
 
     def usable(self, cpu_ids: Iterable[int] | None = None) -> tuple[Cpu, ...]:
         """CPUs that are online and allowed, and among ``cpu_ids`` where these are given."""

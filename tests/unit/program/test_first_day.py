@@ -238,8 +238,12 @@ def test_a_program_that_does_not_start_ends_a_run_with_its_complaint(write: Writ
     ("arguments", "expected"),
     [
         (
-            ("place", "t.xml", "--processes", "x"),
-            "linewatt: Invalid value for '--processes': must be a whole number; see linewatt place -h\n",
+            ("place", "t.xml", "--processes", "1", "--numa-node", "x"),
+            "linewatt: Invalid value for '--numa-node': must be a whole number; see linewatt place -h\n",
+        ),
+        (
+            ("place", "t.xml", "--numa-node", "0", "--processes", "1,x"),
+            "linewatt: --processes: 'x' is not a whole number; write 4, or several: 1,2,4\n",
         ),
         (("plan",), "linewatt: Missing argument 'FILE'; see linewatt plan -h\n"),
         (("plan", "f", "--nope"), "linewatt: No such option: --nope; see linewatt plan -h\n"),

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from linewatt.cli.output import print_json, put_lines
+from linewatt.cli.output import checked_target, print_json, print_rich, put_lines
 from linewatt.document import read_bytes
 from linewatt.errors import InvalidInput
 from linewatt.hosts.facts import format_cpulist, parse_cpulist
@@ -23,7 +24,7 @@ MOST_BYTES = 64 * 2**20
 def print_placement(  # noqa: PLR0913  one parameter an option
     *,
     topology: str,
-    processes: int,
+    processes: str,
     nic: str | None,
     numa_node: int | None,
     policy: str,
@@ -32,33 +33,75 @@ def print_placement(  # noqa: PLR0913  one parameter an option
     irq_cpus: str | None,
     cpus: str | None,
     isolated: str | None,
+    output: Path | None,
     as_json: bool,
 ) -> None:
     """Recommend CPUs for load and interrupts, with reasons."""
     if (nic is None) == (numa_node is None):
         raise InvalidInput("name either the network device (--nic) or its NUMA node (--numa-node)")
-    wish = Wish(
-        processes,
-        nic=nic,
-        node=numa_node,
-        policy=policy,
-        smt=smt,
-        process_cpus=_cpus("--process-cpus", process_cpus),
-        irq_cpus=_cpus("--irq-cpus", irq_cpus),
-        usable=_cpus("--cpus", cpus),
-    )
+    target = None if output is None else checked_target(output)
+    wishes = [
+        Wish(
+            count,
+            nic=nic,
+            node=numa_node,
+            policy=policy,
+            smt=smt,
+            process_cpus=_cpus("--process-cpus", process_cpus),
+            irq_cpus=_cpus("--irq-cpus", irq_cpus),
+            usable=_cpus("--cpus", cpus),
+        )
+        for count in _counts(processes)
+    ]
     source, text = _read(topology)
     alone = set(_cpus("--isolated", isolated) or ())
     try:
         machine = parse_lstopo_xml(text)
         machine = replace(machine, isolated=tuple(cpu for cpu in machine.online if cpu in alone))
-        placement = place_processes(machine, wish)
+        placed = {wish: place_processes(machine, wish) for wish in wishes}
     except InvalidInput as error:
         raise InvalidInput(f"{source}: {error}") from None
+    has_table = len(wishes) > 1 and not as_json
+    if has_table or target is not None:
+        _print_placements(source, machine, placed, target, has_table=has_table)
     if as_json:
-        print_json(document(machine, wish, placement))
-    else:
-        put_lines(lines(machine, wish, placement))
+        print_json(document(machine, placed))
+    elif not has_table:
+        put_lines(lines(machine, wishes[0], placed[wishes[0]]))
+
+
+def _counts(text: str) -> tuple[int, ...]:
+    """Numbers of processes: ``4`` or ``1,2,4``."""
+    words = [word.strip() for word in text.split(",")]
+    for word in words:
+        if not re.fullmatch("-?[0-9]{1,9}", word):
+            raise InvalidInput(f"--processes: {word!r} is not a whole number; write 4, or several: 1,2,4")
+    return tuple(dict.fromkeys(map(int, words)))
+
+
+def _print_placements(
+    source: str, machine: Topology, placed: Mapping[Wish, Placement], target: Path | None, *, has_table: bool
+) -> None:
+    """The page with pictures, and on stdout the table of several numbers of processes."""
+    from linewatt.report.machine import Placements
+    from linewatt.report.printing import render_table, write_page
+
+    wish = next(iter(placed))
+    placements = Placements(
+        machine,
+        wish.nic,
+        _node(machine, wish),
+        frozenset(cpu.id for cpu in machine.usable(wish.usable)),
+        {wish.processes: placement for wish, placement in placed.items()},
+    )
+    if target is not None:
+        write_page(target, placements.page(source))
+    if has_table:
+        print_rich(lambda width: render_table(placements.table(), width))
+
+
+def _node(machine: Topology, wish: Wish) -> int | None:
+    return wish.node if wish.nic is None else machine.device(wish.nic).node
 
 
 def _cpus(option: str, text: str | None) -> tuple[int, ...] | None:
@@ -87,17 +130,27 @@ def _read(topology: str) -> tuple[str, str]:
     return source, text
 
 
-def document(topology: Topology, wish: Wish, placement: Placement) -> dict[str, Any]:
-    """The placement as JSON; ``rule`` is null where a policy or the user decided."""
+def document(machine: Topology, placed: Mapping[Wish, Placement]) -> dict[str, Any]:
+    """The placement as JSON; of several numbers of processes a list of them.
+
+    ``rule`` is null where a policy or the user decided.
+    """
+    wish, *others = placed
+    values = [_values(machine, wish, placement) for wish, placement in placed.items()]
+    shared_values = {"schema_version": SCHEMA_VERSION, "nic": wish.nic, "numa_node": _node(machine, wish)}
+    return {**shared_values, "placements": values} if others else {**shared_values, **values[0]}
+
+
+def _values(machine: Topology, wish: Wish, placement: Placement) -> dict[str, Any]:
     return {
-        "schema_version": SCHEMA_VERSION,
         "rule": placement.rule,
         "policy": placement.policy,
         "processes": wish.processes,
-        "nic": wish.nic,
-        "numa_node": wish.node if wish.nic is None else topology.device(wish.nic).node,
         "process_cpus": list(placement.process_cpus),
+        "process_nodes": list(machine.nodes_of(placement.process_cpus)),
         "irq_cpus": list(placement.irq_cpus),
+        "irq_nodes": list(machine.nodes_of(placement.irq_cpus)),
+        "same_core": list(machine.sharing_cores((*placement.process_cpus, *placement.irq_cpus))),
         "shared": placement.shared,
         "why": placement.why,
         "notes": list(placement.notes),
@@ -106,8 +159,7 @@ def document(topology: Topology, wish: Wish, placement: Placement) -> dict[str, 
 
 def lines(topology: Topology, wish: Wish, placement: Placement) -> Iterator[str]:
     """The placement for people: what runs where, why, and the CPUs of each node by what they do."""
-    decided = f"rule {placement.rule}" if placement.rule is not None else f"policy {placement.policy}"
-    yield f"{decided}: {placement.why}"
+    yield placement.reason
     yield ""
     unplaced = "left to the system"
     yield f"processes   {format_cpulist(placement.process_cpus) or unplaced}"

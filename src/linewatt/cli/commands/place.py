@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import typer
 
 
@@ -10,7 +12,9 @@ def place_command(  # noqa: PLR0913  a question has this many sides
     topology: str = typer.Argument(
         ..., metavar="FILE", help="Output of lstopo --of xml on the machine; - reads stdin."
     ),
-    processes: int = typer.Option(..., "--processes", metavar="N", help="Number of parallel load processes."),
+    processes: str = typer.Option(
+        ..., "--processes", metavar="N", help="Number of parallel load processes, or several: 1,2,4."
+    ),
     nic: str | None = typer.Option(
         None, "--nic", metavar="NAME", help="The network device that carries the load."
     ),
@@ -26,6 +30,9 @@ def place_command(  # noqa: PLR0913  a question has this many sides
     cpus: str | None = typer.Option(None, "--cpus", metavar="LIST", help="Choose from these CPUs only."),
     isolated: str | None = typer.Option(
         None, "--isolated", metavar="LIST", help="CPUs in isolcpus; lstopo does not record them."
+    ),
+    output: Path | None = typer.Option(
+        None, "--output", "-o", metavar="FILE", help="Also write an offline HTML page with pictures."
     ),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:
@@ -46,5 +53,6 @@ def place_command(  # noqa: PLR0913  a question has this many sides
         irq_cpus=irq_cpus,
         cpus=cpus,
         isolated=isolated,
+        output=output,
         as_json=as_json,
     )

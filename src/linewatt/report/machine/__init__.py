@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is told of hosts: their environment and their connections."""
+"""What is told of hosts: their environment, their connections, and placements on them."""
 
 import lazy_loader
 

@@ -93,18 +93,17 @@ class NodeBox:
 
 
 def boxes(
-    topology: Topology, placed: Placed | None, usable: frozenset[int], nic: str
+    topology: Topology, placed: Placed | None, usable: frozenset[int], nic_node: int | None
 ) -> tuple[tuple[NodeBox, ...], tuple[CpuCell, ...]]:
-    """The nodes of a machine as boxes, and its offline CPUs."""
+    """The nodes of a machine as boxes, and its offline CPUs; ``nic_node`` has the data interface."""
     marks = _Marks(topology, placed, usable)
     online = [cpu for cpu in topology.cpus if cpu.online]
     large = len(online) > LARGE_CPUS
-    device_node = topology.device(nic).node if topology.devices else None
     nodes = [
         NodeBox(
             _node_title(node, cpus),
             _caches(cpus, marks, large),
-            has_nic=node is not None and node == device_node,
+            has_nic=node is not None and node == nic_node,
         )
         for node, cpus in sorted(
             _grouped(online, lambda cpu: cpu.node),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from linewatt.errors import InvalidInput
 from linewatt.hosts.facts import Facts, further_nics
-from linewatt.placement import Topology, topology_of_facts
+from linewatt.placement import Placement, Topology, topology_of_facts
 from linewatt.records import Host, PlaceLine
 from linewatt.report.machine.boxes import CpuCell, Mark, NodeBox, boxes, legend
 from linewatt.report.series import plural
@@ -145,7 +145,8 @@ def _map(
 ) -> MachineMap:
     """The picture of one placement; ``drawn`` and ``others`` are given with the last one of a host."""
     topology = machine.topology
-    nodes, offline = boxes(topology, placed, _usable(machine), machine.nic.name)
+    nic_node = topology.device(machine.nic.name).node if topology.devices else None
+    nodes, offline = boxes(topology, placed, _usable(machine), nic_node)
     title = f"{host}: {cases_text(view, placed)}" if placed else f"{host}: no trial has run here"
     lines = view.result.manifest.placed_on(host)
     reason = why(placed, lines) if placed else None
@@ -160,7 +161,7 @@ def _map(
         offline=offline,
         nic=machine.nic,
         legend=legend(nodes, offline),
-        wide=len(nodes) > NODES_BESIDE or sum(node.cells_count for node in nodes) > WIDE_CELLS,
+        wide=_is_wide(nodes),
         words=_capital(placed.words) if placed and not _names_all(reason) else None,
         why=None if reason is None else _capital(reason.text),
         policy=policy_words(placed) if placed and reason is None else None,
@@ -169,6 +170,48 @@ def _map(
         listed=_at_most(listed_texts),
         told=tuple(line.text for line in lines if line not in used) if drawn else (),
     )
+
+
+def map_of_placement(
+    topology: Topology,
+    nic: Nic,
+    nic_node: int | None,
+    processes: int,
+    placement: Placement,
+    usable: frozenset[int],
+) -> MachineMap:
+    """The picture of a machine with a placement that is recommended; nothing has run there."""
+    placed = Placed(
+        host="",
+        uses=(),
+        pinned=bool(placement.process_cpus),
+        processes=placement.process_cpus,
+        interrupts=placement.irq_cpus,
+        strays={},
+    )
+    nodes, offline = boxes(topology, placed, usable, nic_node)
+    title = f"{processes:,} process{'' if processes == 1 else 'es'}"
+    reason = _capital(placement.reason)
+    return MachineMap(
+        host=title,
+        title=title,
+        lab=False,
+        label=f"{title}. {_shape(topology)}. {reason}. {nic.name}: {nic.details[-1]}.",
+        nodes=nodes,
+        offline=offline,
+        nic=nic,
+        legend=legend(nodes, offline),
+        wide=_is_wide(nodes),
+        words=None,
+        why=reason,
+        policy=None,
+        strays=None,
+        notes=placement.notes,
+    )
+
+
+def _is_wide(nodes: Sequence[NodeBox]) -> bool:
+    return len(nodes) > NODES_BESIDE or sum(node.cells_count for node in nodes) > WIDE_CELLS
 
 
 def _names_all(line: PlaceLine | None) -> bool:
