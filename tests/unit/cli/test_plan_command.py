@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import resource
 import subprocess
 import sys
@@ -233,3 +234,88 @@ def test_load_levels_are_shown_with_their_part_of_the_maximum(tmp_path: Path) ->
     assert done.returncode == 0
     assert "50 % of maximum" in done.stdout
     assert "active idle" in done.stdout
+
+
+def rows_of_cpus(text: str) -> list[list[str]]:
+    """The table of CPUs: its head and rows, each as its cells."""
+    lines = text.splitlines()
+    begin = next(at for at, line in enumerate(lines) if line.startswith("host ") and "process CPUs" in line)
+    table = lines[begin : lines.index("", begin)]
+    return [re.split(" {2,}", line.strip()) for line in (table[0], *table[2:])]
+
+
+TOPOLOGY = Path(__file__).parents[2] / "captures" / "topology" / "2.9.0-v2-devices" / "topology.xml"
+WITH_TOPOLOGY = {
+    "name": "cpus",
+    "hosts": {
+        "gen": {"address": "192.0.2.1", "data": "eth1"},
+        "dut": {"address": "192.0.2.2", "data": "ens2f0np0", "topology": str(TOPOLOGY)},
+    },
+    "pairs": ["gen -> dut"],
+    "tests": ["tcp"],
+    "instances": [1, 2, 4],
+    "trials": 1,
+}
+
+
+def test_a_plan_shows_the_cpus_of_processes_and_interrupts_by_host_and_count(tmp_path: Path) -> None:
+    assert rows_of_cpus(inline.run("plan", written(tmp_path, WITH_TOPOLOGY)).stdout) == [
+        ["host", "processes", "process CPUs", "interrupt CPUs"],
+        ["gen", "1", "chosen at run", "chosen at run"],
+        ["dut", "1", "8", "10"],
+        ["gen", "2", "chosen at run", "chosen at run"],
+        ["dut", "2", "8,10", "12,14"],
+        ["gen", "4", "chosen at run", "chosen at run"],
+        ["dut", "4", "0,2,4,6", "8,10,12,14"],
+    ]
+
+
+def test_hosts_with_the_same_named_cpus_share_a_row(tmp_path: Path) -> None:
+    named = {
+        name: {"address": f"192.0.2.{at}", "data": "eth1", "app_cpus": "0-3"} for at, name in enumerate("ab")
+    }
+    named["b"]["irq_cpus"] = "4-7"
+    campaign = {**WITH_TOPOLOGY, "hosts": named, "pairs": ["a -> b", "b -> a"], "instances": [2]}
+    assert rows_of_cpus(inline.run("plan", written(tmp_path, campaign)).stdout)[1:] == [
+        ["a", "2", "0-1", "not moved"],
+        ["b", "2", "0-1", "4-7"],
+    ]
+    named["a"]["irq_cpus"] = "4-7"
+    (row,) = rows_of_cpus(inline.run("plan", written(tmp_path, campaign)).stdout)[1:]
+    assert row == ["a, b", "2", "0-1", "4-7"]
+
+
+def test_placement_as_a_factor_has_a_row_for_each_level(tmp_path: Path) -> None:
+    campaign = {**WITH_TOPOLOGY, "instances": [1], "factors": {"placement": ["auto", "remote", "none"]}}
+    rows = rows_of_cpus(inline.run("plan", written(tmp_path, campaign)).stdout)
+    assert rows == [
+        ["host", "placement", "processes", "process CPUs", "interrupt CPUs"],
+        ["gen", "auto", "1", "chosen at run", "chosen at run"],
+        ["dut", "auto", "1", "8", "10"],
+        ["gen", "remote", "1", "chosen at run", "chosen at run"],
+        ["dut", "remote", "1", "0", "8"],
+        ["gen, dut", "none", "1", "any", "not moved"],
+    ]
+
+
+def test_interrupts_that_a_setting_moves_refer_to_it(tmp_path: Path) -> None:
+    hosts = {
+        name: {"address": f"192.0.2.{at}", "data": "eth1", "app_cpus": "0-3"} for at, name in enumerate("ab")
+    }
+    campaign = {**WITH_TOPOLOGY, "hosts": hosts, "pairs": ["a -> b"], "instances": [1]}
+    campaign["settings"] = {"irq_affinity": 2}
+    (row,) = rows_of_cpus(inline.run("plan", written(tmp_path, campaign)).stdout)[1:]
+    assert row == ["a, b", "1", "0", "see irq_affinity"]
+
+
+def test_without_a_known_cpu_a_plan_has_no_table_of_cpus_and_says_when_they_are_chosen(
+    tmp_path: Path,
+) -> None:
+    hosts = {name: {"address": f"192.0.2.{at}", "data": "eth1"} for at, name in enumerate("ab")}
+    campaign = {**WITH_TOPOLOGY, "hosts": hosts, "pairs": ["a -> b"]}
+    text = inline.run("plan", written(tmp_path, campaign)).stdout
+    assert "interrupt CPUs" not in text
+    assert (
+        "interrupts of data interfaces go to CPUs that are chosen when the host has been asked"
+        in " ".join(text.split())
+    )

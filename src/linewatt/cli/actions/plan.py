@@ -25,6 +25,7 @@ from linewatt.campaign.planning import (
     seed_of_campaign,
 )
 from linewatt.campaign.reading import load_campaign, sites_of_files
+from linewatt.cli.actions.plan_cpus import cpu_rows
 from linewatt.cli.output import columns_of_output, print_json, put_lines
 from linewatt.engine import KindPlan, plan_kind
 from linewatt.hosts import RR_PRIORITY, HostSpec
@@ -61,6 +62,7 @@ def _print_kind_plan(campaign: Campaign, planned: KindPlan, as_json: bool) -> No
     put_lines([f"{campaign.name}: {planned.headline}", *planned.lines(), ""])
     if load_plan is not None:
         put_lines([*_table(_case_rows(campaign, load_plan), columns_of_output()), ""])
+        put_lines(_cpu_lines(campaign, load_plan))
     put_lines(_host_lines(campaign))
     put_lines(_change_lines(campaign, planned.changes, load_plan.rounds if load_plan else ()))
 
@@ -72,6 +74,7 @@ def _lines(campaign: Campaign, planned: Plan, trials: bool) -> Iterator[str]:
     rows = _trial_rows(campaign, planned) if trials else _case_rows(campaign, planned)
     yield from _table(rows, columns_of_output())
     yield ""
+    yield from _cpu_lines(campaign, planned)
     yield from _host_lines(campaign)
     yield from _idle_lines(campaign, planned)
     yield from _further_lines(campaign, planned)
@@ -82,6 +85,13 @@ def _lines(campaign: Campaign, planned: Plan, trials: bool) -> Iterator[str]:
         yield f"skipped: {skip.what} ({plural(skip.cases, 'case')}): {skip.reason}"
     for note in planned.notes:
         yield f"note: {note}"
+
+
+def _cpu_lines(campaign: Campaign, planned: Plan) -> Iterator[str]:
+    """The CPUs of processes and interrupts, as far as they are known before contact with a host."""
+    if rows := cpu_rows(campaign, planned):
+        yield from _table(rows, columns_of_output())
+        yield ""
 
 
 def _feature_load_lines(campaign: Campaign) -> Iterator[str]:
@@ -276,7 +286,7 @@ _DEFAULTS = {
     "data ports": "all",
 }
 """columns that say nothing where every row has this value"""
-_TEXT = {"sender CPUs", "receiver CPUs", "ports", "data ports"}
+_TEXT = {"sender CPUs", "receiver CPUs", "ports", "data ports", "process CPUs", "interrupt CPUs"}
 """columns that are lists, even where every list is one number"""
 _LEAST_COLUMNS = (("ports",), ("round", "repetition"), ("sender CPUs", "receiver CPUs"), ("rate each",))
 """columns that a narrow table leaves out together, the first ones first"""
