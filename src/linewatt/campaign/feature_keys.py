@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.core.feature import CampaignKey, campaign_keys
+from linewatt.extras import install_command
 
 
 def key_fields() -> dict[str, Any]:
@@ -59,3 +62,33 @@ def resolve_campaign(campaign: Campaign, results: Path, stored: Mapping[str, Any
         if key.resolve_path and key.key in campaign.feature_values:
             campaign = key.load(key.resolve_path)(campaign, results, (stored or {}).get(key.key))
     return campaign
+
+
+@dataclass(frozen=True, slots=True)
+class MissingPackages:
+    """Packages that the controller lacks for a key of a campaign, and the command that installs them."""
+
+    key: str
+    names: tuple[str, ...]
+    command: str
+
+    @property
+    def problem(self) -> str:
+        verb = "is" if len(self.names) == 1 else "are"
+        return f"{' and '.join(self.names)} {verb} not installed"
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.problem} on the controller; run there: {self.command}"
+
+
+def missing_packages(campaign: Campaign) -> tuple[MissingPackages, ...]:
+    """What the controller lacks for the keys of a campaign."""
+    lacking = []
+    for key in campaign_keys():
+        if key.key in campaign.feature_values:
+            names = [
+                package.name for package in key.packages if importlib.util.find_spec(package.module) is None
+            ]
+            if names:
+                lacking.append(MissingPackages(key.key, tuple(names), install_command(key.extra)))
+    return tuple(lacking)

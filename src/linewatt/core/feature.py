@@ -129,6 +129,14 @@ class PowerSourceKey:
         return load(path, f"power source key {self.key!r}")
 
 
+@dataclass(frozen=True, slots=True)
+class PythonPackage:
+    """A package as it is installed, and the module that shows whether it is there."""
+
+    name: str
+    module: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignKey:
     """A key of campaign files.
@@ -161,6 +169,10 @@ class CampaignKey:
     """whether tests may be left out where it is written"""
     replaces_trials: bool = False
     """whether a campaign with it has no cases and trials"""
+    extra: str = ""
+    """extra of linewatt that the controller needs for it"""
+    packages: tuple[PythonPackage, ...] = ()
+    """of that extra"""
 
     def load(self, path: str) -> Any:
         """What one of its paths leads to. Raises InvalidInput where it leads nowhere."""

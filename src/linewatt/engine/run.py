@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from linewatt import __version__
-from linewatt.campaign import Campaign, campaign_as_dict
+from linewatt.campaign import Campaign, campaign_as_dict, missing_packages
 from linewatt.campaign.planning import Round, Site
 from linewatt.campaign.reading import read_topologies, site_of_host
 from linewatt.engine import events
@@ -84,8 +84,10 @@ class Run(ABC, Generic[E_co]):
     ) -> None:
         """``waits``: for other controllers. ``later``: modules that are wanted when it is over.
 
-        Raises InvalidInput for a password that is not there.
+        Raises InvalidInput for a password or Python package that is not there.
         """
+        if missing := missing_packages(campaign):
+            raise InvalidInput(str(missing[0]))
         self._campaign = campaign
         self._places = places
         self._observers = Observers(on_event, self._cpu_now)

@@ -10,6 +10,7 @@ from linewatt.campaign import (
     PLACEMENT_FACTOR,
     Campaign,
     is_setting_of_hosts,
+    missing_packages,
     planning_of,
     resolve_campaign,
     setting_at_host,
@@ -26,7 +27,7 @@ from linewatt.campaign.planning import (
 )
 from linewatt.campaign.reading import load_campaign, sites_of_files
 from linewatt.cli.actions.plan_cpus import cpu_rows
-from linewatt.cli.output import columns_of_output, print_json, put_lines
+from linewatt.cli.output import columns_of_output, print_json, put_lines, say
 from linewatt.engine import KindPlan, plan_kind
 from linewatt.hosts import RR_PRIORITY, HostSpec
 from linewatt.hosts.facts import format_cpulist
@@ -41,6 +42,8 @@ def print_plan(*, file: Path, hosts: Path | None, results: Path, as_json: bool, 
     from linewatt.campaign.planning import plan_document_of
 
     campaign = resolve_campaign(load_campaign(file, hosts), results)
+    for missing in missing_packages(campaign):
+        say(f"before a run: {missing}")
     if kind := plan_kind(campaign):
         _print_kind_plan(campaign, kind.plan(campaign, sites_of_files(campaign)), as_json)
         return

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from linewatt.campaign import Campaign
+from linewatt.campaign import Campaign, missing_packages
 from linewatt.campaign.planning import PlannedTrial, Site, plan_campaign
 from linewatt.campaign.reading import read_topologies, site_of_host
 from linewatt.core.feature import host_checks
@@ -161,6 +161,7 @@ class Checkup:
             power.cancel()
         checks += readiness_host.undo(self.campaign.hosts, undo_leftovers)
         checks += readiness_host.controller(*_room(self._results), str(self._results))
+        checks += readiness_host.packages(missing_packages(self.campaign))
         return tuple(checks)
 
     async def _each(self, ask: Callable[[Host], Awaitable[T]]) -> dict[str, T]:

@@ -12,6 +12,7 @@ from linewatt.core.feature import (
     FeatureFindings,
     FeatureLoad,
     HostCheck,
+    PythonPackage,
 )
 
 FEATURE = Feature(
@@ -34,6 +35,8 @@ FEATURE = Feature(
             problems_path="linewatt.features.users.campaign_key:check_users_key",
             hosts_path="linewatt.features.users.campaign_key:users_hosts",
             brings_load=True,
+            extra="users",
+            packages=(PythonPackage("locust", "locust"), PythonPackage("hdrhistogram", "hdrh")),
         ),
     ),
     findings=(FeatureFindings("Users", "linewatt.features.users.findings:KINDS"),),

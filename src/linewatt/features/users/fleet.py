@@ -113,7 +113,7 @@ class Fleet:
         """Start master and workers; returns when all are connected, and nothing is loaded yet.
 
         Raises HostError (what a client lacks, in its own words), WaitTimeout naming who is missing,
-        InvalidInput without Locust here; nothing is left running then.
+        and leaves nothing running.
         """
         try:
             await self._master.start(self._job.users)

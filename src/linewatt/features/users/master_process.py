@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import json
 import shutil
 import sys
@@ -14,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import linewatt
-from linewatt.errors import HostError, InvalidInput, ParseError
-from linewatt.extras import install_command
+from linewatt.errors import HostError, ParseError
 from linewatt.features.users.worker.locust_commands import master_command
 from linewatt.foreign import last_line, read_json
 from linewatt.hosts import (
@@ -31,13 +29,6 @@ from linewatt.hosts import (
 START_LIMIT_S = 60.0
 """Locust's own start is a second of CPU time, on a busy machine many"""
 END_LIMIT_S = 5.0
-
-
-def check_installed() -> None:
-    """Raises InvalidInput where the controller has no Locust."""
-    missing = [name for name in ("locust", "hdrh") if importlib.util.find_spec(name) is None]
-    if missing:
-        raise InvalidInput(f"users: {' and '.join(missing)} not installed; {install_command('users')}")
 
 
 def last_words(ended: Ended) -> str:
@@ -57,8 +48,7 @@ class MasterProcess:
         self._called = asyncio.Event()
 
     async def start(self, users: int) -> None:
-        """Returns once it takes orders. Raises HostError with its last words, WaitTimeout, InvalidInput."""
-        check_installed()
+        """Returns once it takes orders. Raises HostError with its last words, WaitTimeout."""
         self._folder = Path(tempfile.mkdtemp(prefix="linewatt-"))  # of mode 0700
         control = self._folder / "orders"
         try:

@@ -10,6 +10,7 @@ from typing import Any
 
 import typer
 
+from linewatt.campaign import Campaign, missing_packages
 from linewatt.campaign.reading import load_campaign
 from linewatt.cli import print_json, put_lines, say
 from linewatt.errors import InvalidInput
@@ -44,7 +45,7 @@ def prepare_clients(
     specs = [campaign.hosts[name] for name in users.clients]
     wheels = None if wheelhouse is None else Wheelhouse(wheelhouse)
     act = engine.remove(specs) if remove else engine.prepare(specs, users.python, wheels)
-    done = asyncio.run(act)
+    done = [*asyncio.run(act), *([] if remove else controller(campaign))]
     if as_json:
         print_json(document(campaign.name, done))
     else:
@@ -53,6 +54,14 @@ def prepare_clients(
         say(line)
     if any(prepared.outcome == "failed" for prepared in done):
         raise typer.Exit(1)
+
+
+def controller(campaign: Campaign) -> list[Prepared]:
+    """The controller as a host that failed, where it lacks packages: linewatt installs nothing there."""
+    return [
+        Prepared("controller", "failed", 0.0, problem=f"{missing.problem}; run there: {missing.command}")
+        for missing in missing_packages(campaign)
+    ]
 
 
 def document(campaign: str, done: Sequence[Prepared]) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from linewatt.engine.undo import ALL_KNOBS, Settings
 from linewatt.errors import HostError, LinewattError
 from linewatt.features.users import jobs as work
 from linewatt.features.users.load import UsersLoad
-from linewatt.features.users.master_process import check_installed
 from linewatt.features.users.model import users_in
 from linewatt.features.users.worker.tally import WorkerReport
 from linewatt.hosts import Offset, now_s
@@ -45,8 +44,7 @@ class UsersAtWork:
     async def of(
         cls, session: Session, campaign: Campaign, journal: Journal, say: events.OnEvent
     ) -> UsersAtWork:
-        """Raises HostError, InvalidInput: this machine or a client is not prepared for users."""
-        check_installed()
+        """Raises HostError: a client is not prepared for users."""
         if (users := users_in(campaign)) is not None:
             await work.environments(users, session)
         return cls(session, campaign, Settings(session.hosts, ALL_KNOBS, journal), say)

@@ -128,12 +128,6 @@ def test_clients_are_named_and_each_once() -> None:
             Fleet({}, clients, JOB, 10.0, lambda _: None, lambda *_: None)
 
 
-def test_a_controller_without_locust_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "locust" else object())
-    with pytest.raises(InvalidInput, match=r"^users: locust not installed; .* -m pip install '.*\[users\]'$"):
-        master.check_installed()
-
-
 def test_last_words_are_the_last_line_that_says_something() -> None:
     ended = Ended(1, "", "Traceback …\n  File …\nModuleNotFoundError: No module named 'zmq'\n\n", None, None)
     assert master.last_words(ended) == "ModuleNotFoundError: No module named 'zmq'"
