@@ -83,6 +83,8 @@ class UserServer(Document):
     max_clients: int | None = None
     options: list[Annotated[list[str], Field(min_length=2, max_length=2)]] = []
     """of vsftpd.conf(5) that the campaign named, each with its value"""
+    cpus: list[int] | None = None
+    """of its processes; null: any"""
 
 
 class Sizes(Document):
@@ -114,6 +116,8 @@ class Users(Document):
     seed: int | None = None
     discard: str | None = None
     sustained_bps: float | None = None
+    client_cpus: list[int] | None = None
+    """of the users' processes on each client; null: any"""
 
     @property
     def clients(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from linewatt.analysis.comparison import Task
 from linewatt.declare import ANYTHING, TEXT, Keys, listing, maybe, table
 from linewatt.declare import said as described
+from linewatt.hosts.facts import format_cpulist
 from linewatt.loads import DEFAULT_LOAD, SOAKING_LOADS
 from linewatt.records import Campaign, UserServer
 from linewatt.units import format_given_rate, format_percent, format_rate, format_seconds
@@ -255,6 +256,8 @@ ASKED: tuple[Asked, ...] = (
     Asked("server_folder", "folder of the server", "server", _of("users", "server", "folder")),
     Asked("server_logins", "logins the server allows", "server", _of("users", "server", "max_clients")),
     Asked("server_options", "options of vsftpd", "job", _options, ", ".join),
+    Asked("server_cpus", "CPUs of the server", "job", _of("users", "server", "cpus"), format_cpulist),
+    Asked("client_cpus", "CPUs of users on each client", "job", _of("users", "client_cpus"), format_cpulist),
     *(question for load in SOAKING_LOADS for question in _of_load(load)),
     Asked(
         "sustained_at_bps",

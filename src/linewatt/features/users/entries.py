@@ -23,6 +23,8 @@ from linewatt.sensors.power import text_matching
 MAX_USERS = 100_000
 MAX_FILES = 100_000
 ONE_GROUP = "all"
+ANY_CPU = "any"
+"""how a level of a factor says that the system chooses CPUs"""
 
 _Folder = text_matching(
     r"/(?:[A-Za-z0-9_][A-Za-z0-9._-]{0,254}/?){0,16}",
@@ -117,6 +119,16 @@ VsftpdEntry: Any = create_model(
 )
 
 
+def _any_is_none(value: object) -> object:
+    return None if value == ANY_CPU else value
+
+
+_Cpus = Annotated[
+    fields.CpuSet | None,
+    BeforeValidator(_any_is_none, json_schema_input_type=fields.CpuSet | Literal["any"] | None),
+]
+
+
 class UsersEntry(Part):
     """Scripted users of a file server, on any number of client hosts."""
 
@@ -191,6 +203,14 @@ class UsersEntry(Part):
         examples=["{use_sendfile: off}"],
         description="Options of vsftpd.conf(5) for it; what is left out is as docs/users.md says.",
     )
+    server_cpus: _Cpus = Field(
+        default=None, examples=["0-3"], description="CPUs of that server's processes; left out: any."
+    )
+    client_cpus: _Cpus = Field(
+        default=None,
+        examples=["0"],
+        description="CPUs of the users' process on each client; left out: any.",
+    )
     python: fields.FilePath | None = Field(
         default=None,
         description="Python on the clients with linewatt[users], in place of what `linewatt prepare` made.",
@@ -225,14 +245,24 @@ def users_of(entry: UsersEntry, password_file: str | None) -> Users:
     )
 
 
-_AS_WRITTEN = ("get_share", "login_per", "cycle_transfers", "start", "seed", "discard", "python")
+_AS_WRITTEN = (
+    "get_share",
+    "login_per",
+    "cycle_transfers",
+    "start",
+    "seed",
+    "discard",
+    "python",
+    "client_cpus",
+)
 
 
 def _server(entry: UsersEntry, password_file: str | None) -> OwnServer | OtherServer:
     if isinstance(entry.server, ServerEntry):
         return OtherServer(entry.server.url, entry.server.password_env, password_file)
     ports = entry.port, entry.passive_ports
-    return OwnServer(entry.server, entry.folder, *ports, entry.max_clients, options_of(entry.vsftpd))
+    options = options_of(entry.vsftpd)
+    return OwnServer(entry.server, entry.folder, *ports, entry.max_clients, options, entry.server_cpus)
 
 
 def options_of(entry: Any) -> tuple[tuple[str, str], ...]:
@@ -253,7 +283,7 @@ def groups_of(entry: UsersEntry) -> tuple[Group, ...]:
     return tuple(Group(name, group.clients, group.server) for name, group in entry.groups.items())
 
 
-_OF_OWN_SERVER = ("folder", "port", "passive_ports", "max_clients", "vsftpd")
+_OF_OWN_SERVER = ("folder", "port", "passive_ports", "max_clients", "vsftpd", "server_cpus")
 
 
 def check_users(users: UsersEntry, host_names: Collection[str]) -> Iterator[tuple[KeyPath, str]]:

@@ -17,9 +17,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from linewatt.campaign import Setting, suggest
 from linewatt.errors import InvalidInput
-from linewatt.features.users.entries import GetEntry, PutEntry, UsersEntry
+from linewatt.features.users.entries import ANY_CPU, GetEntry, PutEntry, UsersEntry
 from linewatt.features.users.model import OwnServer, Users
 from linewatt.features.users.worker import server_vsftpd
+from linewatt.hosts.facts import format_cpulist
 
 PREFIX = "users."
 SPREAD = f"{PREFIX}spread"
@@ -27,7 +28,9 @@ START = f"{PREFIX}start"
 ARRIVAL_RATE = f"{PREFIX}arrival_rate"
 THINK = f"{PREFIX}think"
 USERS = f"{PREFIX}users"
+SERVER_CPUS = f"{PREFIX}server_cpus"
 _VSFTPD = "vsftpd."
+_UNSET = "none"
 
 
 def _size(value: int) -> str:
@@ -43,6 +46,10 @@ def _number(value: float) -> str:
 
 def _seconds(value: float) -> str:
     return f"{_number(value)}s"
+
+
+def _cpus(cpus: tuple[int, ...] | None) -> str:
+    return format_cpulist(cpus) if cpus else ANY_CPU
 
 
 def _percent(value: float) -> str:
@@ -69,7 +76,7 @@ class _Factor:
     def of(self, users: Users) -> str:
         """What users have of it, as a level is written; what is not set is ``none``."""
         value = getattr(getattr(users, self.within[0]) if self.within else users, self.into)
-        return "none" if value is None else self.text(value)
+        return _UNSET if value is None else self.text(value)
 
     def put(self, users: Users, value: Any) -> Users:
         if not self.within:
@@ -97,7 +104,11 @@ _FACTORS = {
     "arrival_rate": _Factor(UsersEntry, "arrival_rate", "arrival_rate_hz"),
     "discard": _Factor(UsersEntry, "discard", "discard"),
     "max_clients": _Factor(UsersEntry, "max_clients", "max_clients", within=("server",)),
+    "server_cpus": _Factor(UsersEntry, "server_cpus", "cpus", _cpus, within=("server",)),
+    "client_cpus": _Factor(UsersEntry, "client_cpus", "client_cpus", _cpus),
 }
+_ADDED_LATER = frozenset({"server_cpus", "client_cpus"})
+"""left out of what is the same in trials where they are not set: keys of cases stay"""
 NAMES = (
     *(f"{PREFIX}{name}" for name in _FACTORS),
     *(f"{PREFIX}{_VSFTPD}{option}" for option in server_vsftpd.OPTIONS),
@@ -160,6 +171,9 @@ def described(users: Users, varied: Collection[str]) -> Setting:
     if f"{PREFIX}file_size" in varied:
         excluded |= {f"{PREFIX}get.size", f"{PREFIX}put.size"}
     values_by_name = {name: factor.of(users) for name, factor in _FACTORS.items()}
+    for name in _ADDED_LATER:
+        if values_by_name[name] == _UNSET:
+            del values_by_name[name]
     values_by_name |= {"clients": str(len(users.clients)), "seed": str(users.seed)}
     if isinstance(users.server, OwnServer):
         values_by_name |= {f"{_VSFTPD}{name}": value for name, value in users.server.options}

@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from linewatt.errors import HostError, HostLost, InvalidInput, LinewattError, WaitTimeout
+from linewatt.features.users.cpus import check_cpus, cpus_wrapper
 from linewatt.features.users.master_process import START_LIMIT_S, MasterProcess, last_words
 from linewatt.features.users.worker.job import Target, UsersJob, as_dict
 from linewatt.features.users.worker.locust_commands import KEEP_PRIVATE, worker_command
@@ -39,7 +40,8 @@ REPORT_LIMIT_S = 10.0
 class Client:
     """A host with users. ``python`` has Locust; ``python_path``: where this package is, if not in it.
 
-    ``saturates``: whether full CPUs are its own doing, and not that of hosts on the same machine.
+    ``saturates``: whether full CPUs are its own doing, and not that of hosts on the same machine. ``cpus``
+    are those that its worker runs on, ``None``: any.
     """
 
     host: str
@@ -47,6 +49,7 @@ class Client:
     python_path: str | None
     target: Target
     saturates: bool = True
+    cpus: tuple[int, ...] | None = None
 
 
 @dataclass(slots=True)
@@ -210,6 +213,7 @@ class Fleet:
 
     async def _begin(self, seat: _Seat) -> None:
         host = self._hosts[seat.name]
+        await check_cpus(host, seat.client.cpus, "users.client_cpus")
         if seat.line is None or seat.line[0] is not host:
             seat.line = (host, await host.forward(self._port))
         done = await host.run(["bash", "-c", KEEP_PRIVATE, "linewatt"], stdin=seat.secret)
@@ -218,7 +222,7 @@ class Fleet:
         seat.secret_file = done.stdout.strip()
         client = seat.client
         argv = worker_command(client.python, client.python_path, seat.line[1], seat.name, seat.secret_file)
-        seat.process = await host.start(argv)
+        seat.process = await host.start(argv, wrapper=cpus_wrapper(client.cpus))
         seat.watch = asyncio.create_task(self._watch(seat, seat.process))
 
     async def _joined(self, seat: _Seat) -> None:

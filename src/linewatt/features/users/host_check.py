@@ -7,6 +7,7 @@ from linewatt.engine.readiness import AskedHost, Check
 from linewatt.errors import HostError, HostLacks, HostLost, WaitTimeout
 from linewatt.features.users import prepare
 from linewatt.features.users import vsftpd_ground as ground
+from linewatt.features.users.cpus import check_cpus
 from linewatt.features.users.model import OwnServer, Users, users_in
 from linewatt.foreign import last_line
 from linewatt.hosts import Host
@@ -37,6 +38,7 @@ async def users_check(asked_host: AskedHost) -> Check | None:
 
 
 async def _client(host: Host, users: Users) -> str:
+    await check_cpus(host, users.client_cpus, "users.client_cpus")
     if users.python is None:
         return f"their environment is there: {(await prepare.environment(host)).python}"
     return f"{(await prepare.given(host, users.python)).python} has what they need"
@@ -49,6 +51,7 @@ async def _server(host: Host, server: OwnServer) -> str:
     done = await host.run(argv, timeout_s=LIMIT_S, root=True)
     if done.status and "uid " not in done.stdout:
         raise HostError(last_line(done.stderr))
+    await check_cpus(host, server.cpus, "users.server_cpus", root=True)
     server_ground = ground.ground(host.spec.name, done.stdout, server.folder, server.port)
     room = f"{server_ground.free_bytes / 1e9:.1f} GB in {server_ground.folder}"
     return f"{server_ground.program}, port {server.port} is free, {room}"

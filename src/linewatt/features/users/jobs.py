@@ -117,7 +117,7 @@ def make_server(
         read_every_s=interval_s,
         options=server.options,
     )
-    return VsftpdServer(hosts[server.host], settings, undoable, say)
+    return VsftpdServer(hosts[server.host], settings, undoable, say, server.cpus)
 
 
 def _put_sizes(users: Users) -> tuple[int, ...]:
@@ -160,6 +160,7 @@ async def clients_of(
             environment_by_client[name].python_path,
             server.target_for(reached_by[group]),
             saturates=not session.specs[name].shares_cpus_with,
+            cpus=users.client_cpus,
         )
         for group, name in in_turn(users.groups)
     ]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from linewatt.campaign import Campaign
 from linewatt.declare import SELDOM
 from linewatt.features.users.worker.job import Behaviour, lognormal_sizes
+from linewatt.hosts.facts import format_cpulist
 
 KEY = "users"
 """of campaign files"""
@@ -34,6 +35,8 @@ class OwnServer:
     max_clients: int
     options: tuple[tuple[str, str], ...] = field(default=(), metadata=SELDOM)
     """of vsftpd.conf(5) that the campaign names, sorted"""
+    cpus: tuple[int, ...] | None = field(default=None, metadata=SELDOM)
+    """of its processes; ``None``: any"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,8 @@ class Users(Behaviour, _Where):
 
     sustained_bps: float | None
     python: str | None
+    client_cpus: tuple[int, ...] | None = field(default=None, metadata=SELDOM)
+    """of the users' processes, on each client; ``None``: any"""
 
     @property
     def clients(self) -> tuple[str, ...]:
@@ -85,6 +90,8 @@ class Users(Behaviour, _Where):
     def described(self) -> Iterator[str]:
         """How many, where, what each does, and how they reach the server; a line each."""
         clients = f"{len(self.clients)} client{'' if len(self.clients) == 1 else 's'}"
+        if self.client_cpus:
+            clients += f", on CPUs {format_cpulist(self.client_cpus)} of each"
         yield f"{self.users} users on {clients}, {_server_text(self.server)}"
         yield f"each: {_work_text(self)}"
         if self.server_host is not None and len({group.server for group in self.groups}) > 1:
@@ -100,7 +107,8 @@ def _server_text(server: OwnServer | OtherServer) -> str:
     if not isinstance(server, OwnServer):
         return f"server {server.url}"
     options = "".join(f", {name}={value}" for name, value in server.options)
-    return f"a vsftpd on {server.host}, port {server.port}, its files below {server.folder}{options}"
+    cpus = f", on CPUs {format_cpulist(server.cpus)}" if server.cpus else ""
+    return f"a vsftpd on {server.host}, port {server.port}, its files below {server.folder}{options}{cpus}"
 
 
 def _work_text(users: Users) -> str:

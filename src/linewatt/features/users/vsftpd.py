@@ -20,6 +20,7 @@ from pathlib import PurePosixPath
 from linewatt.engine.undo import Settings
 from linewatt.errors import HostError, LinewattError, ParseError
 from linewatt.features.users import vsftpd_ground as ground
+from linewatt.features.users.cpus import check_cpus, cpus_wrapper
 from linewatt.features.users.folder_knob import CONFIGURATION, KNOB, PREFIX, PRESENT
 from linewatt.features.users.server import family_of
 from linewatt.features.users.vsftpd_ground import FollowedLog
@@ -84,8 +85,16 @@ class VsftpdServer:
 
     put_folder = PUT_FOLDER
 
-    def __init__(self, host: Host, settings: VsftpdSettings, undoable: Settings, say: Say) -> None:
-        """``undoable``: what is in force of its folder alone."""
+    def __init__(
+        self,
+        host: Host,
+        settings: VsftpdSettings,
+        undoable: Settings,
+        say: Say,
+        cpus: tuple[int, ...] | None = None,
+    ) -> None:
+        """``undoable``: what is in force of its folder alone. ``cpus``: of its processes, ``None``: any."""
+        self._cpus = cpus
         self._host, self._settings, self._undoable, self._say = host, settings, undoable, say
         self._name = host.spec.name
         self._password = secrets.token_urlsafe(18)
@@ -198,7 +207,9 @@ class VsftpdServer:
         """Start vsftpd and wait until it listens. Raises HostError."""
         port, conf = str(self._settings.port), place.conf
         argv = ["bash", "-c", ground.SERVE, "linewatt", place.ground.program, conf, ground.WATCH]
-        process = self._process = await self._host.start(argv, root=True)
+        await check_cpus(self._host, self._cpus, "users.server_cpus", root=True)
+        wrapper = cpus_wrapper(self._cpus)
+        process = self._process = await self._host.start(argv, wrapper=wrapper, root=True)
         await process.ready()
         ending = asyncio.create_task(process.wait(LONGER_THAN_ANY_RUN_S, "vsftpd to end"))
         listening = asyncio.create_task(

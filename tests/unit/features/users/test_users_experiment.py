@@ -76,6 +76,9 @@ def campaign(tmp_path: Path, **keys: Any) -> Campaign:
         ("users.start", "ramped", "ramped"),
         ("users.vsftpd.use_sendfile", "off", "off"),
         ("users.vsftpd.trans_chunk_size", "65536", "65536"),
+        ("users.server_cpus", "3,0-1", "0-1,3"),
+        ("users.server_cpus", "2", "2"),
+        ("users.client_cpus", "any", "any"),
     ],
 )
 def test_a_level_has_one_spelling_and_it_is_one_itself(name: str, text: str, spelling: str) -> None:
@@ -123,7 +126,24 @@ def test_options_of_the_server_are_added_to_those_of_the_file(tmp_path: Path) ->
         ({"factors": {"users.get_share": ["50", "60"]}}, "must be a percentage from 0 to 100 with its sign"),
         ({"factors": {"users.vsftpd.use_sendfile": ["on", "maybe"]}}, "must be on or off, got 'maybe'"),
         ({"factors": {"users.vsftpd.banner": ["a", "b"]}}, "vsftpd.banner is not an option that can be set"),
-        ({"factors": {"placement": ["auto", "none"]}}, "factors.placement: is of the processes of a load"),
+        (
+            {"factors": {"placement": ["auto", "none"]}},
+            "factors.placement: chooses CPUs for each process of a test; for users write users.server_cpus, "
+            "users.client_cpus, and the settings or factors irq_affinity and cpus_online",
+        ),
+        ({"factors": {"users.server_cpus": ["any", "3-1"]}}, "the CPU range 3-1 runs backwards"),
+        ({"factors": {"users.server_cpus": ["0-1", "1,0"]}}, "is the same as '0-1'; name a level once"),
+        (
+            {
+                "factors": {"users.server_cpus": ["any", "2-3"], "cpus_online": ["all", "0-2"]},
+                "design": "full",
+            },
+            "factors.users.server_cpus: CPU 3 is offline at cpus_online=0-2; name others",
+        ),
+        (
+            {"users": {"server_cpus": "4"}, "factors": {"cpus_online": ["all", "0-2"]}},
+            "users.server_cpus: CPU 4 is offline at cpus_online=0-2; name others",
+        ),
         ({"factors": {"iperf3.window": ["1M", "2M"]}}, "is of the processes of a load"),
         ({"factors": {"zerocopy": ["on", "off"]}}, "is of the processes of a load"),
         ({"factors": {"users.spread": ["1s", "30s"]}}, "must be at least users.spread, 30 s"),
@@ -143,7 +163,7 @@ def test_options_of_the_server_are_added_to_those_of_the_file(tmp_path: Path) ->
         ({"tests": ["tcp"], "pairs": ["c1 -> dut"]}, "tests: is of tests between pairs"),
         ({"instances": [2]}, "instances: is of tests between pairs, and users are the load"),
         ({"load_levels": [100, 50]}, "load_levels: is of tests between pairs"),
-        ({"placement": "none"}, "placement: is of tests between pairs"),
+        ({"placement": "none"}, "placement: chooses CPUs for each process of a test; for users write"),
         ({"factors": {}}, "soak: is missing; say how long users work"),
         ({"best_of": "last"}, "best_of: is of a soak"),
         (
