@@ -70,6 +70,7 @@ class UserGroup(Document):
     clients: list[str]
     server: str | None = None
     """the port"""
+    switch: str | None = None
 
 
 class UserServer(Document):

@@ -11,16 +11,25 @@ from linewatt.units import format_rate
 
 def soak_diagram(soak: Soak) -> Figure | None:
     """Of a soak that ran; ``None`` where no groups of clients are named."""
-    ports = {group.name: group.server or "" for group in soak.asked.groups}
+    asked = {group.name: group for group in soak.asked.groups}
     links = [
         Link(
             f"{group.name}: {plural(group.clients, 'client')}",
-            ports.get(group.name, ""),
+            asked[group.name].server or "",
             "rate not read" if (rate := soak.rate_of(group).value) is None else format_rate(rate),
+            asked[group.name].switch or "",
         )
         for group in soak.groups
     ]
     server = soak.asked.server.host or "server"
-    note = "Rates: payload both ways, mean over the time that loads ran. Switches are not on record."
+    note = f"Rates: payload both ways, mean over the time that loads ran. {_switches_note(links)}"
     total = "rate not read" if soak.mean_bps is None else format_rate(soak.mean_bps)
     return link_diagram(links, "network", server, total, note) if links else None
+
+
+def _switches_note(links: list[Link]) -> str:
+    named = [link for link in links if link.switch]
+    if not named:
+        return "Switches are not on record: the campaign names none (users.groups.GROUP.switch)."
+    of = "" if len(named) == len(links) else f" for {plural(len(named), 'group')} of {len(links)}"
+    return f"Switches: as the campaign names them{of}."

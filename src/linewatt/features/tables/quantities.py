@@ -49,6 +49,7 @@ class Published:
     ports: float | None = None
     port_words: str = ""
     """what its ports are, as the table has it"""
+    switches: float | None = None
 
     @property
     def mean_bps(self) -> float | None:
@@ -144,6 +145,7 @@ def published(table: Table) -> Published:
         value("client_groups"),
         value("ports"),
         read["ports"].cells["unit"] if "ports" in read else "",
+        value("switches"),
     )
 
 

@@ -39,6 +39,11 @@ _ServerPath = text_matching(
     "must be a path on the server of letters, digits, . _ - and /",
     "pub/1",
 )
+_SwitchName = text_matching(
+    r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,15}",
+    "must be a name of 1 to 16 letters, digits, dots, colons, underscores and dashes",
+    "sw1",
+)
 _Variable = text_matching(
     r"[A-Za-z_][A-Za-z0-9_]{0,63}", "must be the name of an environment variable", "FTP_PASSWORD"
 )
@@ -67,6 +72,9 @@ class GroupEntry(Part):
     server: _ServerPart | None = Field(  # type: ignore[valid-type]
         default=None,
         description="The server's interface or address for them; left out: its data interface or the URL's.",
+    )
+    switch: _SwitchName | None = Field(  # type: ignore[valid-type]
+        default=None, examples=["sw1"], description="Name of their switch, for the diagram in the report."
     )
 
 
@@ -280,7 +288,9 @@ def groups_of(entry: UsersEntry) -> tuple[Group, ...]:
     """The groups; clients without any are one."""
     if entry.groups is None:
         return (Group(ONE_GROUP, entry.clients or ()),)
-    return tuple(Group(name, group.clients, group.server) for name, group in entry.groups.items())
+    return tuple(
+        Group(name, group.clients, group.server, group.switch) for name, group in entry.groups.items()
+    )
 
 
 _OF_OWN_SERVER = ("folder", "port", "passive_ports", "max_clients", "vsftpd", "server_cpus")

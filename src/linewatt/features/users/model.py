@@ -17,11 +17,15 @@ KEY = "users"
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Clients that use one interface (or address) of the server; ``None``: its data interface."""
+    """Clients that use one interface (or address) of the server; ``None``: its data interface.
+
+    ``switch`` is what joins them, for the diagram of a report.
+    """
 
     name: str
     clients: tuple[str, ...]
     server: str | None = None
+    switch: str | None = field(default=None, metadata=SELDOM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,8 @@ class Users(Behaviour, _Where):
                 "several: also on the management network"
             )
         for group in self.groups if len(self.groups) > 1 else ():
-            yield f"group {group.name}: {', '.join(group.clients)} → {group.server or 'data interface'}"
+            path = [", ".join(group.clients), group.switch, group.server or "data interface"]
+            yield f"group {group.name}: {' → '.join(filter(None, path))}"
 
 
 def _server_text(server: OwnServer | OtherServer) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from linewatt.report.charts import specs
 from linewatt.report.charts.data import Row
@@ -12,25 +13,34 @@ from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec
 
 MOST_LINKS = 24
-_LEFT, _SWITCH, _SERVER = (0.0, 2.6), (4.6, 5.8), (8.2, 10.0)
+_LEFT, _SWITCH, _SERVER = (0.0, 2.6), (3.9, 5.9), (8.2, 10.0)
 _HALF = 0.36
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A group of clients and the server's port that they use; ``rate`` in words."""
+    """A group of clients and the server's port that they use; ``rate`` in words.
+
+    ``switch`` joins the two, where that is on record.
+    """
 
     clients: str
     port: str
     rate: str = ""
+    switch: str = ""
 
 
 def link_diagram(links: Sequence[Link], between: str, server: str, rate: str, note: str) -> Figure:
-    """Groups at the left, what joins them, the server's ports at the right."""
-    drawn = list(links)[:MOST_LINKS]
+    """Groups at the left, what joins them, the server's ports at the right.
+
+    Each switch has a box, beside all groups that it joins. ``between`` joins those without a switch.
+    """
+    switches = list(dict.fromkeys(link.switch for link in links))
+    drawn = sorted(links, key=lambda link: switches.index(link.switch))[:MOST_LINKS]
     more = f" {len(links) - len(drawn)} more groups are not drawn." if len(drawn) < len(links) else ""
     links_text = "; ".join(
-        " – ".join(part for part in (link.clients, link.port, link.rate) if part) for link in links
+        " – ".join(part for part in (link.clients, link.switch, link.port, link.rate) if part)
+        for link in links
     )
     return Figure(
         name="diagram",
@@ -52,7 +62,11 @@ def _rows(links: Sequence[Link], between: str, server: str, rate: str) -> list[R
         rows.append({"kind": "wire", "x": _SWITCH[1], "x2": _SERVER[0], "y": y})
         rows.append({"kind": "label", "x": (_SWITCH[1] + _SERVER[0]) / 2, "y": y + 0.22, "text": link.port})
         rows.append({"kind": "label", "x": (_SWITCH[1] + _SERVER[0]) / 2, "y": y - 0.26, "text": link.rate})
-    rows.append(_box(_SWITCH, 0.1, count - 0.1, between))
+    first = 0
+    for switch, joined in groupby(links, lambda link: link.switch):
+        end = first + len(list(joined))
+        rows.append(_box(_SWITCH, count - end + 0.1, count - first - 0.1, switch or between))
+        first = end
     rows.append(_box(_SERVER, 0.1, count - 0.1, [server, *filter(None, rate.split(", "))]))
     return rows
 

@@ -137,6 +137,42 @@ def test_the_rates_of_groups_add_up_to_the_mean_and_stand_in_the_diagram(results
         assert format_rate(soak.rate_of(one).value) in diagram.description
 
 
+def with_switches(soak: Soak, *switches: str | None) -> Soak:
+    """The same soak of a campaign that names the switch of each group."""
+    manifest = soak.result.manifest
+    campaign = manifest.model_dump()["campaign"]
+    for group, switch in zip(campaign["users"]["groups"], switches, strict=True):
+        group["switch"] = switch
+    changed = type(manifest).model_validate(manifest.model_dump() | {"campaign": campaign})
+    return digest(replace(soak.result, manifest=changed))
+
+
+@pytest.mark.parametrize(
+    ("switches", "boxes", "note"),
+    [
+        ((None, None), ["network"], "Switches are not on record: the campaign names none"),
+        (("sw1", "sw2"), ["sw1", "sw2"], "Switches: as the campaign names them."),
+        (("sw1", "sw1"), ["sw1"], "Switches: as the campaign names them."),
+        (("sw1", None), ["sw1", "network"], "Switches: as the campaign names them for 1 group of 2."),
+    ],
+)
+def test_each_switch_that_a_campaign_names_is_a_box_beside_its_groups(
+    results: Path, switches: tuple[str | None, str | None], boxes: list[str], note: str
+) -> None:
+    soak, _ = soak_of(results, CALM)
+    diagram = soak_diagram(with_switches(soak, *switches))
+    assert diagram is not None
+    drawn = [row for row in diagram.spec["data"]["values"] if row["kind"] == "box"]
+    middle = [row for row in drawn if 4 < row["xm"] < 6]
+    assert [row["text"] for row in middle] == boxes
+    for row in middle:
+        joined = [box for box in drawn if box["xm"] < 4 and row["y"] < box["ym"] < row["y2"]]
+        assert len(joined) == 2 / len(boxes)
+    assert note in diagram.caption
+    for switch in filter(None, switches):
+        assert f"2 clients – {switch} – " in diagram.description
+
+
 def test_lines_of_a_soak_are_named_at_their_ends_and_events_have_their_times(results: Path) -> None:
     soak, _ = soak_of(results, ROUGH)
     drawn = {one.name: render_svg(one.spec) for one in figures(soak)}

@@ -387,7 +387,8 @@ def test_the_diagram_of_the_published_soak_has_its_clients_ports_and_rates(run: 
         one for one in texts if one.startswith("Group")
     ]
     assert {"port 6", "gigabit Ethernet", "6.12 Gbps mean", "6.50 Gbps as stated"} <= set(texts)
-    assert "Not published: the rate of each group" in diagram.caption
+    assert [f"switch {n}" for n in range(1, 7)] == [one for one in texts if one.startswith("switch")]
+    assert diagram.caption == "Not published: the rate of each group."
 
 
 def test_a_stored_table_that_was_changed_is_named_and_no_traceback(run: Run) -> None:
@@ -533,6 +534,10 @@ def test_a_diagram_of_a_soak_has_no_port_split_or_peak_that_its_table_lacks() ->
     assert "server: 1.00 Gbps as stated" in drawn_of(rows)
     below, _ = read_table(f"{HOUR}transfer_rate,1,Gbit/s\ndata_transferred,1e15,bits\n".encode(), "t.csv")
     assert [flag.advice.partition(":")[0] for flag in soak_summary(below).flags] == ["the rate is not a peak"]
+    two = drawn_of(f"{rows}switches,2,switches\n")
+    assert "which of 2 switches a group uses" in two
+    assert "how many switches" not in two
+    assert "switch 1" not in two
     bare = drawn_of("clients,6,machines\nclient_groups,6,groups\nports,6,10G\n")
     assert "Group 6: 1 client – port 6 – 10G; server Not" in bare
 
