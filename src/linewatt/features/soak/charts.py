@@ -60,12 +60,19 @@ def _rate(soak: Soak) -> Figure | None:
         ("Gbps", BPS_PER_GBPS) if max(known_bps, default=0.0) >= BPS_PER_GBPS else ("Mbps", BPS_PER_MBPS)
     )
     scaled = {name: _scaled(cells, 1 / scale) for name, cells in series.items()}
+    channels = ("users.received_bytes", "users.sent_bytes", "load.received_bytes")
     captions = {
-        name: f"mean {format_rate(_mean(cells))}, peak {format_rate(_peak(cells))}"
-        for name, cells in series.items()
+        name: f"mean {format_rate(_mean_bps(soak, channel))}, peak {format_rate(_peak(cells))}"
+        for (name, cells), channel in zip(series.items(), channels, strict=True)
         if cells
     }
     return _figure(soak, "rate", "Payload over time", f"Rate ({unit})", scaled, captions)
+
+
+def _mean_bps(soak: Soak, channel: str) -> float | None:
+    """Over the time in which loads ran, as in the summary: slices at the ends are shorter than others."""
+    counted_per_s = soak.mean_of(channel)
+    return None if counted_per_s is None else 8 * counted_per_s
 
 
 def _cpu(soak: Soak) -> Figure | None:

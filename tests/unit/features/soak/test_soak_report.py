@@ -618,6 +618,24 @@ def test_the_mean_of_a_chart_is_of_the_time_in_which_loads_ran(tmp_path: Path) -
         assert soak.rates.mean_bps == pytest.approx(8e8)
 
 
+PAUSED = replace(CALM, duration_s=65, stall=(60, 65))
+"""which ends with half a slice in which users wait"""
+
+
+@pytest.mark.parametrize("shape", [PAUSED, ROUGH, replace(CALM, lost_client=("c1", 60, 120))])
+def test_the_means_of_the_chart_of_payload_add_up_to_the_mean_of_the_summary(
+    shape: Shape, results: Path
+) -> None:
+    soak, _ = soak_of(results, shape)
+    told = dict(re.findall(r"(Received|Sent): mean ([^,]+), peak", load_words(soak)))
+    ways = {"Received": "get_bytes", "Sent": "put_bytes"}
+    rates = {
+        name: 8 * (soak.ledger.value(key, CLIENTS).value or 0.0) / soak.load_s for name, key in ways.items()
+    }
+    assert told == {name: format_rate(rate) for name, rate in rates.items()}
+    assert sum(rates.values()) == pytest.approx(soak.mean_bps)
+
+
 def asked_for(rate_bps: float | None, instances: int = 1, **more: Any) -> dict[str, Any]:
     test = {"test": "tcp", "instances": [instances], "rate_bps": rate_bps}
     return {"tests": [test], "pairs": [["a", "b"]]} | more
