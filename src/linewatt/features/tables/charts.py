@@ -9,8 +9,7 @@ from statistics import fmean
 
 from linewatt.analysis.metrics import significant_digits
 from linewatt.analysis.power import Breakdown, PacketEnergy
-from linewatt.delimited import parse_number
-from linewatt.features.tables.published import Components, MeanRow, Means, PacketPower
+from linewatt.features.tables.published import Components, Mean, MeanRow, Means, PacketPower
 from linewatt.report.charts import Figure, Row, Spec, specs
 from linewatt.report.trials import component_caption, component_spec, component_words
 
@@ -52,7 +51,7 @@ class _Test:
         return len({row.names[name] for row in self.found.rows}) > 1
 
     def single(self, row: MeanRow, what: str, value: float, text: str) -> Row:
-        """The bar of a figure that has no SD."""
+        """The bar of a figure of which a row has one."""
         bar = self.beside(row) or what
         pair = self.label(row) or self.name
         return {"kind": "mean", "pair": pair, "bar": bar, "value": value, "text": text, "part": what}
@@ -93,33 +92,50 @@ def _means(test: _Test) -> Iterator[Figure]:
 def _mean_bars(test: _Test, row: MeanRow) -> Iterator[Row]:
     for name, mean in row.means.items():
         group, title = parts_of(name, test.found.figures)
-        if mean is None or title == _IDLE or not (mean.value or mean.sd):
+        is_throughput = row.throughput is not None and name == row.throughput.column
+        if mean is None or is_throughput or title == _IDLE or not (mean.value or mean.sd):
             continue
         words = (test.label(row), f"{group} CPU" if group else "")
-        whiskers = {} if mean.sd is None else {"low": mean.value - mean.sd, "high": mean.value + mean.sd}
         yield {
             "kind": "mean",
             "pair": ", ".join(part for part in words if part) or test.name,
             "bar": " ".join(part for part in (test.beside(row), title) if part),
             "value": mean.value,
-            "text": f"{mean.text} ± {mean.sd_text}" if mean.sd_text else mean.text,
+            "text": _with_sd(mean),
             "part": title,
-            **whiskers,
+            **_whiskers(mean),
         }
+
+
+def _whiskers(mean: Mean) -> Row:
+    return {} if mean.sd is None else {"low": mean.value - mean.sd, "high": mean.value + mean.sd}
+
+
+def _with_sd(mean: Mean) -> str:
+    return f"{mean.text} ± {mean.sd_text}" if mean.sd_text else mean.text
 
 
 def _throughput(test: _Test) -> Iterator[Figure]:
     """As printed, where all rows of a test have one unit."""
-    units = {row.printed.get("published_unit") for row in test.rows}
-    values = [(row, parse_number(row.printed.get("published_throughput", ""))) for row in test.rows]
-    if len(units) == 1 and None not in units:
+    rates = [(row, row.throughput) for row in test.rows if row.throughput is not None]
+    units = {rate.unit for _, rate in rates}
+    if len(units) == 1:
         rows = [
-            test.single(row, "throughput", value, row.printed["published_throughput"])
-            for row, value in values
-            if value is not None
+            test.single(row, "throughput", rate.mean.value, _with_sd(rate.mean)) | _whiskers(rate.mean)
+            for row, rate in rates
         ]
         axis = f"Throughput ({units.pop()})"
-        yield from test.figure("throughput", axis, rows, "As printed; the table has no SD of it.")
+        yield from test.figure(
+            "throughput", axis, rows, _throughput_caption([rate.mean for _, rate in rates])
+        )
+
+
+def _throughput_caption(means: Sequence[Mean]) -> str:
+    lacking = sum(mean.sd is None for mean in means)
+    if lacking == len(means):
+        return "As printed; the table has no SD of it."
+    without = " No line: the table has no SD of it." if lacking else ""
+    return f"Bar: published mean; line: ± its published SD.{without}"
 
 
 def _cost(test: _Test) -> Iterator[Figure]:

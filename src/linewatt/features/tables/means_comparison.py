@@ -112,8 +112,13 @@ def of_level(means: Means, column: str, level: str) -> Means:
 
 
 def _figures(row: MeanRow) -> dict[str, Mean | None]:
-    """Throughput and CPU costs of a row, then its means."""
-    return {**row.costs, **row.means}
+    """Throughput and CPU costs of a row, then its means; throughput with its unit where that may vary."""
+    rate = row.throughput
+    means = {
+        rate.label if rate is not None and name == rate.column else name: mean
+        for name, mean in row.means.items()
+    }
+    return {**row.costs, **means}
 
 
 def _apart(a: Means, b: Means) -> Iterator[tuple[str, tuple[str, str]]]:

@@ -43,6 +43,9 @@ _KINDS_OF_PARTS: Mapping[str, ComponentKind] = same_words(*get_args(ComponentKin
 MOST_PORT_BPS, LEAST_DEVICE_W = 1.6e12, 1.0
 """beyond what any port carries, and below what any device with ports draws"""
 _SD, _FOUR = "_sd", significant_digits(4)
+THROUGHPUT_SD = f"throughput{_SD}"
+"""SD of the throughput, however its column is named; in the unit of the throughput"""
+_RATE_UNITS = {"throughput_mbps": "Mbps", "throughput_gbps": "Gbps", "throughput_bps": "bit/s"}
 _RUNS = ("runs", "n", "trials")
 _NO_FIGURE = "{} is too large or too small for a figure"
 
@@ -62,6 +65,23 @@ class Mean:
 
 
 @dataclass(frozen=True, slots=True)
+class Throughput:
+    """The throughput of a row as it was published, and the column that has it.
+
+    ``has_unit_column``: its unit stands in a column, and may be another in each row.
+    """
+
+    column: str
+    mean: Mean
+    unit: str
+    has_unit_column: bool
+
+    @property
+    def label(self) -> str:
+        return f"{self.column} {self.unit}" if self.has_unit_column else self.column
+
+
+@dataclass(frozen=True, slots=True)
 class MeanRow:
     """What a row is, in words by column; its means; what follows; what else was published, as printed.
 
@@ -76,6 +96,7 @@ class MeanRow:
     runs: int | None
     costs: Mapping[str, Mean]
     rate_bps: float | None
+    throughput: Throughput | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +143,14 @@ class Components:
         ]
 
 
-def with_sd(columns: Collection[str]) -> tuple[str, ...]:
-    """The columns beside which stands their SD."""
-    return tuple(name for name in columns if f"{name}{_SD}" in columns)
+def with_sd(columns: Collection[str]) -> dict[str, str]:
+    """The columns beside which stands their SD → the column of that."""
+    sd_columns = {name: f"{name}{_SD}" for name in columns if f"{name}{_SD}" in columns}
+    if THROUGHPUT_SD in columns and THROUGHPUT_SD not in sd_columns.values():
+        source = inputs.resolve(columns).get("throughput_bps")
+        if source is not None:
+            sd_columns.setdefault(source.columns[0], THROUGHPUT_SD)
+    return {name: sd_columns[name] for name in columns if name in sd_columns}
 
 
 def means(table: Table, source: str) -> Means:
@@ -140,7 +166,11 @@ def means(table: Table, source: str) -> Means:
     printed = tuple(name for name in others if name not in names)
     sources = inputs.resolve(table.columns)
     means_by_row = [
-        {name: _mean(Reader(aligned(row, source), source), name) for name in figures} for row in table.rows
+        {
+            name: _mean(Reader(aligned(row, source), source), name, sd_name)
+            for name, sd_name in figures.items()
+        }
+        for row in table.rows
     ]
     rows = tuple(
         MeanRow(
@@ -151,12 +181,13 @@ def means(table: Table, source: str) -> Means:
             None if runs is None else Reader(row, source).optional(runs, _runs, None),
             dict(_costs(row, sources, row_means, values)),
             sources["throughput_bps"].read(row.cells, {}) if "throughput_bps" in sources else None,
+            _throughput(row, sources.get("throughput_bps"), row_means),
         )
         for row, values, row_means in zip(table.rows, added, means_by_row, strict=True)
     )
     return Means(
         names,
-        figures,
+        tuple(figures),
         ()
         if derived is None
         else tuple(name for name in derived.added if any(row[name] is not None for row in added)),
@@ -262,11 +293,21 @@ def components(table: Table, source: str) -> Components:
     return Components(tuple(parts))
 
 
-def _mean(read: Reader, name: str) -> Mean | None:
+def _mean(read: Reader, name: str, sd_name: str) -> Mean | None:
     value = read.optional(name, _figure, None)
-    sd = read.optional(f"{name}{_SD}", _not_negative, None)
+    sd = read.optional(sd_name, _not_negative, None)
     cells = read.row.cells
-    return None if value is None else Mean(value, sd, cells[name], cells[f"{name}{_SD}"])
+    return None if value is None else Mean(value, sd, cells[name], cells[sd_name])
+
+
+def _throughput(row: Row, source: Source | None, row_means: Mapping[str, Mean | None]) -> Throughput | None:
+    if source is None:
+        return None
+    column, *unit_columns = source.columns
+    value = parse_number(row.cells[column])
+    mean = row_means.get(column) or (None if value is None else Mean(value, None, row.cells[column], ""))
+    unit = row.cells[unit_columns[0]] if unit_columns else _RATE_UNITS[column]
+    return None if mean is None else Throughput(column, mean, unit, bool(unit_columns))
 
 
 def _costs(

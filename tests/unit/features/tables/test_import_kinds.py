@@ -353,6 +353,47 @@ def test_two_kernels_of_one_table_stand_side_by_side_in_a_panel() -> None:
     assert len({row["pair"] for row in means.spec["data"]["values"]}) == 2
 
 
+@pytest.mark.parametrize(
+    ("columns", "cells"),
+    [
+        ("published_throughput,published_unit,throughput_sd", "24,Gbps,0.4"),
+        ("published_throughput,published_unit,published_throughput_sd", "24,Gbps,0.4"),
+        ("throughput,throughput_unit,throughput_sd", "24,Gbps,0.4"),
+        ("throughput_gbps,throughput_sd", "24,0.4"),
+        ("throughput_gbps,throughput_gbps_sd", "24,0.4"),
+    ],
+)
+def test_throughput_has_whiskers_where_the_table_has_its_sd(columns: str, cells: str) -> None:
+    both = f"tcp,receive,10,99.9,0.1,{cells}", f"tcp,send,10,53,0.6,{cells.replace('0.4', '')}"
+    text = "\n".join([f"test,direction,runs,irq_soft,irq_soft_sd,{columns}", *both])
+    table, _ = read_table(f"{text}\n".encode(), "t.csv")
+    found = published.means(table, "t.csv")
+    (throughput, *_, means) = of_means(found)
+    received, sent = throughput.spec["data"]["values"]
+    assert (received["low"], received["value"], received["high"]) == (pytest.approx(23.6), 24, 24.4)
+    assert (received["text"], sent["text"]) == ("24 ± 0.4", "24")
+    assert "low" not in sent
+    assert "Throughput (Gbps)" in json.dumps(throughput.spec)
+    assert throughput.caption == (
+        "Bar: published mean; line: ± its published SD. No line: the table has no SD of it."
+    )
+    assert {"24 ± 0.4", "24"} <= {one.text for one in ET.fromstring(render_svg(throughput.spec)).iter()}  # noqa: S314
+    assert {row["part"] for row in means.spec["data"]["values"]} == {"irq_soft"}, (
+        "percent and Gbps share no axis"
+    )
+
+
+def test_throughput_without_any_sd_says_so_and_all_of_them_with_one_need_no_word_of_others() -> None:
+    head = "test,runs,cpu_pct,cpu_pct_sd,throughput_mbps"
+    (throughput, *_) = of_means(
+        published.means(read_table(f"{head}\ntcp,3,90,1,100\n".encode(), "t")[0], "t")
+    )
+    assert throughput.caption == "As printed; the table has no SD of it."
+    every = f"{head},throughput_sd\ntcp,3,90,1,100,2\n"
+    (throughput, *_) = of_means(published.means(read_table(every.encode(), "t")[0], "t"))
+    assert throughput.caption == "Bar: published mean; line: ± its published SD."
+
+
 def test_means_say_over_how_many_runs_where_the_table_does() -> None:
     table, _ = read_table(f"{MEANS}tcp,send,10,50,1.5,\nudp-60,send,10,,,7\n".encode(), "t.csv")
     found = published.means(table, "t.csv")

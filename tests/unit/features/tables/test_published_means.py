@@ -175,6 +175,14 @@ def test_throughput_and_cost_are_tested_where_their_sd_can_be_told() -> None:
     assert cost.a.sd == pytest.approx(6.5 * 0.02)
 
 
+def test_throughput_in_another_unit_is_another_figure() -> None:
+    head = "test,runs,throughput,throughput_unit,throughput_sd"
+    a, b = (table(row, head=head) for row in ("tcp,10,900,Mbps,9", "tcp,10,1.1,Gbps,0.01"))
+    assert compare_means(a, b).changes == ()
+    (change,) = compare_means(a, table("tcp,10,950,Mbps,9", head=head)).changes
+    assert (change.figure, change.kind) == ("throughput Mbps", "higher")
+
+
 def test_analyze_names_what_limits_each_published_row_with_its_spread(run: Run) -> None:
     run("import", str(SHIPPED))
     code, out, err = run("analyze", "last")
