@@ -253,7 +253,7 @@ EVERY_TEXT_OF_USERS = {
     "best_of": "last",
     "users": {
         "server": "a",
-        "groups": {"g": {"clients": ["b"], "server": "eth1"}},
+        "groups": {"g": {"clients": ["b"], "server": "eth1", "switch": "sw1"}},
         "users": 2,
         "get": {"size": "1M"},
         "put": {"size": "1k", "folder": "put"},
@@ -268,6 +268,8 @@ EVERY_TEXT_OF_USERS = {
         "sustained_at": "1M",
         "folder": "/srv",
         "passive_ports": "20000-20999",
+        "server_cpus": "0-3",
+        "client_cpus": "0",
         "python": "/opt/python",
     },
 }
