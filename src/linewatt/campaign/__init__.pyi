@@ -21,7 +21,6 @@ from .factors import is_setting_of_hosts as is_setting_of_hosts
 from .factors import load_options as load_options
 from .factors import setting_at_host as setting_at_host
 from .factors import setting_of_hosts as setting_of_hosts
-from .feature_keys import MissingPackages as MissingPackages
 from .feature_keys import missing_packages as missing_packages
 from .feature_keys import resolve_campaign as resolve_campaign
 from .feature_keys import stored_feature_values as stored_feature_values

@@ -102,13 +102,13 @@ class Topology:
 
     def nodes_of(self, cpu_ids: Iterable[int]) -> tuple[int, ...]:
         """The NUMA nodes of CPUs."""
-        wanted = set(cpu_ids)
-        return tuple(sorted({cpu.node for cpu in self.cpus if cpu.id in wanted and cpu.node is not None}))
+        numbers = set(cpu_ids)
+        return tuple(sorted({cpu.node for cpu in self.cpus if cpu.id in numbers and cpu.node is not None}))
 
     def sharing_cores(self, cpu_ids: Iterable[int]) -> tuple[int, ...]:
         """Those of some CPUs whose core has another of them as a second thread."""
-        wanted = set(cpu_ids)
-        cpus = [cpu for cpu in self.cpus if cpu.id in wanted and cpu.core is not None]
+        numbers = set(cpu_ids)
+        cpus = [cpu for cpu in self.cpus if cpu.id in numbers and cpu.core is not None]
         threads = Counter(cpu.core for cpu in cpus)
         return tuple(cpu.id for cpu in cpus if threads[cpu.core] > 1)
 

@@ -84,7 +84,6 @@ def _print_placements(
 ) -> None:
     """The page with pictures, and on stdout the table of several numbers of processes."""
     from linewatt.report.machine import Placements
-    from linewatt.report.printing import render_table, write_page
 
     wish = next(iter(placed))
     placements = Placements(
@@ -95,9 +94,9 @@ def _print_placements(
         {wish.processes: placement for wish, placement in placed.items()},
     )
     if target is not None:
-        write_page(target, placements.page(source))
+        placements.write_page(target, source)
     if has_table:
-        print_rich(lambda width: render_table(placements.table(), width))
+        print_rich(placements.rendered)
 
 
 def _node(machine: Topology, wish: Wish) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from linewatt.campaign import (
     PLACEMENT_FACTOR,
@@ -39,8 +40,6 @@ from linewatt.units import format_rate, format_seconds
 
 def print_plan(*, file: Path, hosts: Path | None, results: Path, as_json: bool, trials: bool) -> None:
     """Print what a campaign would do; touches no host."""
-    from linewatt.campaign.planning import plan_document_of
-
     campaign = resolve_campaign(load_campaign(file, hosts), results)
     for missing in missing_packages(campaign):
         say(f"before a run: {missing}")
@@ -49,17 +48,21 @@ def print_plan(*, file: Path, hosts: Path | None, results: Path, as_json: bool, 
         return
     planned = plan_campaign(campaign, seed_of_campaign(campaign), sites_of_files(campaign))
     if as_json:
-        print_json(plan_document_of(campaign, plan_as_dict(planned)))
+        _print_document(campaign, plan_as_dict(planned))
         return
     put_lines(_lines(campaign, planned, trials))
 
 
-def _print_kind_plan(campaign: Campaign, planned: KindPlan, as_json: bool) -> None:
-    """A plan that is none of trials."""
+def _print_document(campaign: Campaign, plan: Mapping[str, Any]) -> None:
     from linewatt.campaign.planning import plan_document_of
 
+    print_json(plan_document_of(campaign, plan))
+
+
+def _print_kind_plan(campaign: Campaign, planned: KindPlan, as_json: bool) -> None:
+    """A plan that is none of trials."""
     if as_json:
-        print_json(plan_document_of(campaign, planned.document()))
+        _print_document(campaign, planned.document())
         return
     load_plan = planned.load_plan
     put_lines([f"{campaign.name}: {planned.headline}", *planned.lines(), ""])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -161,8 +161,14 @@ class Checkup:
             power.cancel()
         checks += readiness_host.undo(self.campaign.hosts, undo_leftovers)
         checks += readiness_host.controller(*_room(self._results), str(self._results))
-        checks += readiness_host.packages(missing_packages(self.campaign))
+        checks += self._of_packages()
         return tuple(checks)
+
+    def _of_packages(self) -> Iterator[Check]:
+        """Python packages that linewatt itself lacks for the campaign."""
+        for lack in missing_packages(self.campaign):
+            problem = f"{lack.problem} ({lack.key})"
+            yield Check(CONTROLLER, "tools", "fail", problem, f"run there: {lack.command}")
 
     async def _each(self, ask: Callable[[Host], Awaitable[T]]) -> dict[str, T]:
         """The answers of all hosts that are there; one that fails is not there from then on."""

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from linewatt.analysis.power import PARTS, SCOPE_WORDS, refused_scopes
-from linewatt.campaign import MissingPackages
 from linewatt.engine.readiness.readiness import CONTROLLER, Check, HostAnswer, PowerAnswer, Status
 from linewatt.engine.undo.leftover import Leftover
 from linewatt.errors import InvalidInput, ParseError
@@ -306,9 +305,3 @@ def controller(disk_bytes: int | None, memory_bytes: int | None, results: str) -
         status: Status = "fail" if evidence < minimum else "warn" if evidence < enough else "ok"
         advice = "" if status == "ok" else f"free some: {enough / 1e9:g} GB are enough"
         yield Check(CONTROLLER, name, status, f"{evidence / 1e9:.1f} GB free {what}", advice)
-
-
-def packages(missing: Iterable[MissingPackages]) -> Iterator[Check]:
-    """Python packages that linewatt itself needs."""
-    for lack in missing:
-        yield Check(CONTROLLER, "tools", "fail", f"{lack.problem} ({lack.key})", f"run there: {lack.command}")

@@ -11,13 +11,13 @@ from linewatt.units import format_rate
 
 def soak_diagram(soak: Soak) -> Figure | None:
     """Of a soak that ran; ``None`` where no groups of clients are named."""
-    asked = {group.name: group for group in soak.asked.groups}
+    group_by_name = {group.name: group for group in soak.asked.groups}
     links = [
         Link(
             f"{group.name}: {plural(group.clients, 'client')}",
-            asked[group.name].server or "",
+            group_by_name[group.name].server or "",
             "rate not read" if (rate := soak.rate_of(group).value) is None else format_rate(rate),
-            asked[group.name].switch or "",
+            group_by_name[group.name].switch or "",
         )
         for group in soak.groups
     ]

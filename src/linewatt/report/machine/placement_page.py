@@ -5,12 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import RenderableType
 
 from linewatt import __version__
 from linewatt.hosts.facts import format_cpulist
 from linewatt.placement import Placement, Topology
 from linewatt.report.machine.map import Nic, map_of_placement
-from linewatt.report.printing.html import pages_of_files
+from linewatt.report.printing.html import pages_of_files, write_page
+from linewatt.report.printing.text_table import render_table
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, text_cells
 
 _BY_SYSTEM = "any"
@@ -51,8 +55,15 @@ class Placements:
             tuple(_notes(self.by_count)),
         )
 
-    def page(self, source: str) -> str:
-        """The table, and a picture for each number of processes, as one HTML file."""
+    def rendered(self, width: int | None) -> RenderableType:
+        """The table for a terminal."""
+        return render_table(self.table(), width)
+
+    def write_page(self, target: Path, source: str) -> None:
+        """The table, and a picture for each number of processes, as one HTML file. Raises StoreError."""
+        write_page(target, self._page(source))
+
+    def _page(self, source: str) -> str:
         nic = Nic(self.nic or "network device", tuple(self._device_details()))
         maps = [
             map_of_placement(self.topology, nic, self.nic_node, count, placement, self.usable)
