@@ -65,14 +65,16 @@ def spec_of(lab: Any, name: str = "h1") -> HostSpec:
 class Running:
     """A server, what it said, and the folders and processes it has on its host."""
 
-    def __init__(self, host: Host, state: Path, settings: VsftpdSettings) -> None:
+    def __init__(
+        self, host: Host, state: Path, settings: VsftpdSettings, cpus: tuple[int, ...] | None = None
+    ) -> None:
         self.journal = Journal(journal_path(state, "run"), create=True)
         self.journal.begin([host.spec])
         self.events: list[tuple[str, str]] = []
         self.hosts = {host.spec.name: host}
         change = Settings(self.hosts, ALL_KNOBS, self.journal)
         self.server = VsftpdServer(
-            host, settings, change, lambda kind, _, text: self.events.append((kind, text))
+            host, settings, change, lambda kind, _, text: self.events.append((kind, text)), cpus
         )
         self._before = set(folders())
 
@@ -138,7 +140,11 @@ async def until(what: str, condition: Callable[[], bool], limit_s: float = HANG_
 
 
 def served(
-    lab: Any | None, tmp_path: Path, use: Callable[[Running, str], Awaitable[None]], **changed: Any
+    lab: Any | None,
+    tmp_path: Path,
+    use: Callable[[Running, str], Awaitable[None]],
+    cpus: tuple[int, ...] | None = None,
+    **changed: Any,
 ) -> Running:
     """Start a server on the first host, use it, stop it; nothing may be left. Without a lab: this machine."""
     spec = HostSpec("h1", "local", "lo") if lab is None else spec_of(lab)
@@ -151,7 +157,7 @@ def served(
 
     async def whole() -> Running:
         host = await connect_to_host(spec)
-        running = Running(host, tmp_path / "state", settings)
+        running = Running(host, tmp_path / "state", settings, cpus)
         try:
             await running.server.start()
             folder = running.folder if settings.folder == str(SHM) else None
@@ -543,3 +549,34 @@ def test_a_burst_of_logins_ends_with_the_server(lab2: Any, tmp_path: Path) -> No
         assert not runner.is_alive()
 
     served(lab2, tmp_path, use, get_sizes=SMALL)
+
+
+# --- where it runs -------------------------------------------------------------------------------------------
+
+
+def test_a_server_its_sessions_and_the_server_that_follows_it_run_on_its_cpus(tmp_path: Path) -> None:
+    cpu = max(os.sched_getaffinity(0))
+
+    async def use(running: Running, address: str) -> None:
+        target = running.server.target_for(address)
+        user = await asyncio.to_thread(login, target)
+        assert len(running.pids) == 3, "the listener, and two processes of the session"
+        assert {frozenset(os.sched_getaffinity(pid)) for pid in running.pids} == {frozenset({cpu})}
+        user.close()
+        listener = running.pids[0]
+        os.kill(listener, signal.SIGKILL)
+        await until("another listener", lambda: running.server.starts == 2)
+        assert os.sched_getaffinity(running.pids[0]) == {cpu}
+
+    served(None, tmp_path, use, cpus=(cpu,), get_sizes=SMALL)
+
+
+def test_a_server_on_cpus_that_cannot_all_be_used_is_refused(tmp_path: Path) -> None:
+    cpu = max(os.sched_getaffinity(0))
+
+    async def use(running: Running, address: str) -> None:
+        raise AssertionError("it was not to be started")
+
+    with pytest.raises(HostError, match=rf"^h1: users\.server_cpus: {cpu},{cpu + 4000}: only {cpu} of them"):
+        served(None, tmp_path, use, cpus=(cpu, cpu + 4000), get_sizes=SMALL)
+    assert folders() == []
