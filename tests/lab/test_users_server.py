@@ -551,7 +551,7 @@ def test_a_burst_of_logins_ends_with_the_server(lab2: Any, tmp_path: Path) -> No
     served(lab2, tmp_path, use, get_sizes=SMALL)
 
 
-# --- where it runs -------------------------------------------------------------------------------------------
+# --- where it runs ------------------------------------------------------------------------------------------
 
 
 def test_a_server_its_sessions_and_the_server_that_follows_it_run_on_its_cpus(tmp_path: Path) -> None:

@@ -57,7 +57,6 @@ from .samples import read_rates as read_rates
 from .samples import sample_columns as sample_columns
 from .samples import warm_up_samples as warm_up_samples
 from .samples import write_samples as write_samples
-from .stored_file import check_stored as check_stored
 from .stored_file import open_stored as open_stored
 from .stored_file import stored_bytes as stored_bytes
 from .sums import SUMS_FILE as SUMS_FILE

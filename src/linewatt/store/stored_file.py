@@ -21,11 +21,6 @@ def open_stored(path: Path | str) -> BufferedReader:
     return os.fdopen(_opened(path, MAX_FILE_BYTES), "rb")
 
 
-def check_stored(path: Path | str) -> None:
-    """Raises OSError for what :func:`open_stored` does not open: for files that a library reads by name."""
-    os.close(_opened(path, MAX_FILE_BYTES))
-
-
 def stored_bytes(path: Path | str, max_bytes: int = MAX_DOCUMENT_BYTES) -> bytes:
     """What a file of a result has. Raises OSError, also where it has more than ``max_bytes``."""
     handle = _opened(path, max_bytes)

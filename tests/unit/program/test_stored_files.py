@@ -22,7 +22,7 @@ from tests.unit.conftest import Run
 from tests.unit.store.test_store import MANIFEST, SERIES, TRIAL
 from tests.unit.store.test_verify import IDLE
 
-from linewatt.store import SUMS_FILE, check_stored, open_stored, stored_bytes, write
+from linewatt.store import SUMS_FILE, open_stored, stored_bytes, write
 from linewatt.store.stored_file import MAX_DOCUMENT_BYTES
 
 LIMIT_S = 30
@@ -155,7 +155,7 @@ def test_a_huge_manifest_is_refused_within_little_memory(tmp_path: Path) -> None
         ("folder", "is not a regular file"),
     ],
 )
-@pytest.mark.parametrize("read", [check_stored, open_stored, stored_bytes])
+@pytest.mark.parametrize("read", [open_stored, stored_bytes])
 def test_a_stored_file_is_a_regular_one(
     read: Callable[[Path], object], fault: str, why: str, tmp_path: Path
 ) -> None:

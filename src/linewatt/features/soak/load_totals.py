@@ -17,7 +17,7 @@ from typing import Any
 from linewatt.errors import StoreError
 from linewatt.features.soak.storage import Chunk, Part
 from linewatt.loads import SOAKING_LOADS
-from linewatt.store import check_stored, warm_up_samples
+from linewatt.store import open_stored, warm_up_samples
 
 USERS = "users"
 MOVED = ("users.received_bytes", "users.sent_bytes", "load.received_bytes")
@@ -100,7 +100,7 @@ def _rows(query: str, paths: Sequence[Path]) -> list[tuple[Any, ...]]:
 
     try:
         for path in paths:
-            check_stored(path)
+            open_stored(path).close()
         done = warm_up_samples().cursor().execute(query, {"files": [str(path) for path in paths]})
         return [tuple(row) for row in done.fetchall()]
     except (duckdb.Error, OSError) as error:

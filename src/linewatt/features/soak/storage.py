@@ -26,9 +26,9 @@ from linewatt.records import Part as PartBegin
 from linewatt.store import (
     Origin,
     Series,
-    check_stored,
     list_sums,
     listed_files_gone,
+    open_stored,
     parse_stored,
     read_as,
     read_channels,
@@ -281,7 +281,7 @@ def _last_s(chunks: Sequence[Chunk], started_s: float) -> float:
 
     for chunk in reversed(chunks):
         with suppress(duckdb.Error, OSError):
-            check_stored(chunk.samples)
+            open_stored(chunk.samples).close()
             last = warm_up_samples().cursor().execute(_LAST, [str(chunk.samples)]).fetchone()
             if last and last[0] is not None:
                 return float(last[0])
