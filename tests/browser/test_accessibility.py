@@ -47,12 +47,17 @@ from linewatt.features.soak import digest as soaks
 from linewatt.features.soak import page as soak_page
 from linewatt.features.tables.result_kind import KIND as PUBLISHED
 from linewatt.model import Case, Flag
+from linewatt.placement.hwloc import parse_lstopo_xml
+from linewatt.placement.policy import Wish, place_processes
 from linewatt.report.comparison import page as comparison_page
+from linewatt.report.machine.placement_page import Placements
 from linewatt.report.printing import html
 from linewatt.report.trials.digest import digest_of
 from linewatt.store import read
 
 pytestmark = pytest.mark.browser
+
+TOPOLOGY = Path(__file__).parents[1] / "captures" / "topology" / "2.9.0-v2-devices" / "topology.xml"
 
 
 def short_page(_: Path) -> str:
@@ -140,6 +145,16 @@ def fleet(_: Path) -> str:
     return fleet_page(advise_fleet(chosen.title, "receiver", points, asked), source)
 
 
+def placement(root: Path) -> str:
+    """Pictures of a machine of two nodes: one process beside its interrupts, and more than its cores."""
+    topology = parse_lstopo_xml(TOPOLOGY.read_text(encoding="utf-8"))
+    by_count = {count: place_processes(topology, Wish(count, nic="ens2f0np0")) for count in (1, 16)}
+    usable = frozenset(topology.allowed)
+    target = root.parent / "place.html"
+    Placements(topology, "ens2f0np0", 1, usable, by_count).write_page(target, "topology.xml")
+    return target.read_text(encoding="utf-8")
+
+
 LOOKS: tuple[tuple[Scheme, int], ...] = (("light", 1400), ("dark", 390))
 PAGES: Mapping[str, Callable[[Path], str]] = {
     "short": short_page,
@@ -150,6 +165,7 @@ PAGES: Mapping[str, Callable[[Path], str]] = {
     "comparison": comparison,
     "fleet": fleet,
     "history": history,
+    "placement": placement,
     "published means": partial(published, "vxlan"),
     "published soak": partial(published, "opteron_soak"),
 }
