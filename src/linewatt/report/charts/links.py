@@ -13,7 +13,7 @@ from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec
 
 MOST_LINKS = 24
-_LEFT, _SWITCH, _SERVER = (0.0, 2.6), (3.9, 5.9), (8.2, 10.0)
+_LEFT, _SWITCH, _SERVER = (0.0, 2.6), (3.9, 5.9), (7.9, 10.2)
 _HALF = 0.36
 
 
