@@ -7,6 +7,7 @@ import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -359,7 +360,7 @@ def watts(*system: float, fan: Sequence[float] = ()) -> list[PowerRow]:
             10e9 * 2**at,
             w,
             uncertainty_w=2.0,
-            beside=Beside({"fan speed (rpm)": fan[at]} if fan else {}),
+            read_beside=partial(Beside, {"fan speed (rpm)": fan[at]} if fan else {}),
         )
         for at, w in enumerate(system)
     ]

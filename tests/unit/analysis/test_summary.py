@@ -14,8 +14,10 @@ from linewatt.analysis.cases.shares import mean_shares
 from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.analysis.flags.case import count_flags
 from linewatt.analysis.metrics.cpu_shares import app_and_irq_cores
+from linewatt.analysis.metrics.metric import estimates
 from linewatt.analysis.metrics.of_trial import METRICS
 from linewatt.analysis.statistics.stats import Estimate
+from linewatt.missing import Missing
 from linewatt.model import Case, CpuShares, EndResult, Flag, Role, Trial, Window
 
 TCP = Case("tcp", "gen", "dut")
@@ -349,3 +351,29 @@ def test_whatever_is_missing_no_figure_is_nan_or_infinite_and_every_gap_has_a_re
             elif isinstance(value, float):
                 assert math.isfinite(value)
                 assert value > 0
+
+
+def test_a_figure_is_made_when_it_is_first_read_and_only_once() -> None:
+    read: list[float | None] = []
+
+    def throughput(trial: Trial) -> float | Missing:
+        read.append(trial.throughput_bps)
+        return Missing("nothing arrived") if trial.throughput_bps is None else trial.throughput_bps
+
+    values, reasons = estimates({"rate": throughput}, [trial(0), trial(1, rate_bps=None)])
+    assert not read
+    assert (mean(values["rate"]), reasons["rate"]) == (20e9, "in 1 of 2 trials: nothing arrived")
+    assert values.get("rate") == values["rate"]
+    assert read == [20e9, None]
+
+
+def test_figures_that_no_trial_recorded_and_reasons_of_known_ones_are_not_there() -> None:
+    reads = {"rate": lambda trial: trial.throughput_bps, "seldom": lambda _: Missing("not counted")}
+    values, reasons = estimates(reads, [trial()], only_recorded=["seldom"])
+    assert [*values] == ["rate"]
+    assert "seldom" not in values
+    assert not reasons
+    assert {**(reasons | {"rate": "other trials", "watts": "no source"})} == {
+        "rate": "other trials",
+        "watts": "no source",
+    }

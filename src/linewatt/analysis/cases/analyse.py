@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 
 from linewatt.analysis.cases.regimes import RowRegime, explained, knee_of
@@ -169,7 +170,8 @@ def _ceiling(summary: CaseSummary, ceiling: Ceiling) -> SeriesFinding:
 def _power(series: Sequence[CaseSummary], readings: Readings) -> Iterator[SeriesFinding]:
     for role in ENDS:
         rows = [
-            replace(row, beside=Beside(readings.get(row.instances, {}))) for row in power_rows(series, role)
+            replace(row, read_beside=partial(Beside, readings.get(row.instances, {})))
+            for row in power_rows(series, role)
         ]
         for power_outlier in power_outliers(rows):
             yield SeriesFinding(

@@ -86,10 +86,10 @@ def detail_blocks(trials: Sequence[Trial]) -> tuple[DetailBlock, ...]:
 
 
 def _block(case: Case, role: Role, trials: Sequence[Trial]) -> DetailBlock:
-    reasons: dict[str, str] = {}
-    values = estimates({name: partial(read, role) for name, read in _VALUES.items()}, trials, reasons)
+    values, whys = estimates({name: partial(read, role) for name, read in _VALUES.items()}, trials)
+    reasons = {**whys}
     app, irq = (share_spread(shares_of(trials, role, part, part, reasons)) for part in PARTS)
-    power = end_power(trials, role, _NEEDED)
+    power = end_power(trials, role)
     reasons |= _power_reasons(power, role, trials)
     watts = {} if power is None else {name: power.values[theirs] for name, theirs in _POWER.items()}
     return DetailBlock(
@@ -113,7 +113,6 @@ _POWER = {
     "dynamic_uncertainty_w_per_bps": "dynamic_uncertainty_w_per_bps",
 }
 """figures of a block and their names among those of an end's power"""
-_NEEDED = (*_POWER.values(), "dynamic_w", "dynamic_uncertainty_w")
 
 
 def _power_reasons(power: EndPower | None, role: Role, trials: Sequence[Trial]) -> dict[str, str]:

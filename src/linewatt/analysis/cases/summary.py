@@ -24,6 +24,7 @@ from linewatt.analysis.flags.group import slower_pairs
 from linewatt.analysis.limits.group import verdicts
 from linewatt.analysis.limits.verdict import UNKNOWN, Limit
 from linewatt.analysis.metrics.cpu_shares import PARTS, shares_of, why_no_end
+from linewatt.analysis.metrics.made_by_name import MadeByName
 from linewatt.analysis.metrics.metric import Mean, Value, estimates, means_something
 from linewatt.analysis.metrics.of_trial import METRICS
 from linewatt.analysis.power.summary import EndPower, end_power
@@ -76,7 +77,7 @@ class CaseSummary:
 
     flags: tuple[FlagCount, ...] = ()
     """by code, in order of first appearance; those of failed trials too"""
-    reasons: dict[str, str] = field(default_factory=dict)
+    reasons: dict[str, str] | MadeByName[str] = field(default_factory=dict)
     modes: Modes | None = None
     """of throughput, where its runs fall into two groups: the mean is of neither"""
     unresolved: Unresolved | None = None
@@ -158,7 +159,7 @@ def _summarise_case(case: Case, trials: Sequence[Trial], limit: Limit, of_group:
     done = [trial for trial in trials if trial.status == "done"]
     failed = [trial for trial in trials if trial.status == "failed"]
     reasons: dict[str, str] = {}
-    values = estimates(_reads_of(case, done), done, reasons, _QUANTITIES, _ONLY_RECORDED)
+    values, whys = estimates(_reads_of(case, done), done, _QUANTITIES, _ONLY_RECORDED)
     measured: dict[str, Any] = {}
     for role in _ROLES:
         for part in PARTS:
@@ -192,7 +193,7 @@ def _summarise_case(case: Case, trials: Sequence[Trial], limit: Limit, of_group:
         failures=tuple(f"trial {trial.number}: {trial.reason or 'no reason recorded'}" for trial in failed),
         flags=count_flags(trials, light_codes(done))
         + tuple(FlagCount(flag.code, 1, len(done), flag) for flag in own_flags),
-        reasons=reasons,
+        reasons=whys | reasons,
         **measured,
     )
 

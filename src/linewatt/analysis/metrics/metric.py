@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 
+from linewatt.analysis.metrics.made_by_name import MadeByName
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.statistics.stats import Estimate, Quantity, estimate
 from linewatt.findings import Figure
@@ -179,34 +181,53 @@ def means_something(loads: Loads, test: TestName) -> bool:
 def estimates(
     reads: Mapping[str, Callable[[Trial], Value]],
     trials: Sequence[Trial],
-    reasons: dict[str, str],
     quantities: Mapping[str, Quantity] | None = None,
     only_recorded: Collection[str] = (),
-) -> dict[str, Estimate | None]:
-    """Mean and spread over done trials by name; ``reasons`` gets why some or all of them have none.
+) -> tuple[MadeByName[Estimate | None], MadeByName[str]]:
+    """Mean and spread over done trials by name, and why some or all of them have none; made when read.
 
     ``quantities``: which means are possible, by name. ``only_recorded``: names without an entry, and without
     a reason, if no trial has a value.
     """
     quantities = quantities or {}
-    by_name: dict[str, Estimate | None] = {}
-    for name, read in reads.items():
-        values = [read(trial) for trial in trials]
+
+    @cache
+    def read_trials(name: str) -> tuple[Estimate | None, str | None] | None:
+        values = [reads[name](trial) for trial in trials]
         if name in only_recorded and all(isinstance(value, Missing) for value in values):
-            continue
-        by_name[name] = estimate(map(value_or_none, values), quantities.get(name, "signed"))
-        note_missing(name, values, reasons)
-    return by_name
+            return None
+        value_estimate = estimate(map(value_or_none, values), quantities.get(name, "signed"))
+        return value_estimate, why_missing(values)
+
+    def mean(name: str) -> Estimate | None:
+        if (entry := read_trials(name)) is None:
+            raise KeyError(name)
+        return entry[0]
+
+    def reason(name: str) -> str:
+        if (entry := read_trials(name)) is None or entry[1] is None:
+            raise KeyError(name)
+        return entry[1]
+
+    names = tuple(reads)
+    return MadeByName(names, mean), MadeByName(names, reason)
 
 
 def note_missing(name: str, values: Sequence[object], reasons: dict[str, str]) -> None:
     """Put down why values are missing, and of how many trials."""
-    missing = [value for value in values if isinstance(value, Missing)]
+    if (why := why_missing(values)) is not None:
+        reasons[name] = why
+
+
+def why_missing(values: Sequence[object]) -> str | None:
+    """Why values are missing, and of how many trials; ``None``: none is."""
     if not values:
-        reasons[name] = "no trial of this case is done"
-    elif missing:
-        distinct = {id(value): value for value in missing}.values()  # most are one constant
-        reasons[name] = of_some(dict.fromkeys(map(str, distinct)), len(missing), len(values))
+        return "no trial of this case is done"
+    missing = [value for value in values if isinstance(value, Missing)]
+    if not missing:
+        return None
+    distinct = {id(value): value for value in missing}.values()  # most are one constant
+    return of_some(dict.fromkeys(map(str, distinct)), len(missing), len(values))
 
 
 def of_some(whys: Iterable[str], lacking: int, trials: int) -> str:

@@ -40,9 +40,6 @@ class Beside:
     fans_w: float | None = None
 
 
-NOTHING = Beside()
-
-
 def beside_of(ends: Sequence[EndResult]) -> Beside:
     """The mean over some trials, of readings that all have."""
     readings_of_ends = [_readings(end) for end in ends]

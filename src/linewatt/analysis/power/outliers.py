@@ -7,12 +7,12 @@ throughput that one row in four cannot move (P. K. Sen, JASA 63 (1968) 1379–13
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import median
 
-from linewatt.analysis.power.machine_conditions import NOTHING, Beside, evidence
+from linewatt.analysis.power.machine_conditions import Beside, evidence
 from linewatt.findings import OUTLIER_PART, OUTLIER_SDS, OUTLIER_UNCERTAINTIES
 
 FEWEST_ROWS = 4
@@ -21,14 +21,15 @@ _MAD_TO_SD = 1.4826
 
 @dataclass(frozen=True, slots=True)
 class PowerRow:
-    """One case: system and CPU power, W, and what stood beside them, such as ``fan speed (rpm)``."""
+    """One case: system and CPU power, W, and how to read what stood beside them, as ``fan speed (rpm)``."""
 
     instances: int
     throughput_bps: float
     system_w: float
     cpu_w: float | None = None
     uncertainty_w: float | None = None
-    beside: Beside = NOTHING
+    read_beside: Callable[[], Beside] = Beside
+    """for outliers alone, which are few"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,4 +71,4 @@ def _evidence(row: PowerRow, rows: Sequence[PowerRow], above_w: float, *, with_c
         others_cpu_w = [peer.cpu_w for peer in others if peer.cpu_w is not None]
         range_w = f"{min(others_cpu_w):.1f} to {max(others_cpu_w):.1f} W"
         yield f"not the CPU: {row.cpu_w:.1f} W there, {range_w} in the others"
-    yield from evidence(row.beside, [peer.beside for peer in others], above_w)
+    yield from evidence(row.read_beside(), [peer.read_beside() for peer in others], above_w)

@@ -6,14 +6,16 @@ As everywhere, a derived value is computed in each trial and then averaged, for 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
+from linewatt.analysis.metrics.made_by_name import MadeByName
 from linewatt.analysis.metrics.metric import Mean, of_some
 from linewatt.analysis.metrics.of_power import BOUNDS, POWER_METRICS, EndOfTrial
 from linewatt.analysis.metrics.reading import end_packets_per_s
 from linewatt.analysis.power import totals as power
-from linewatt.analysis.power.machine_conditions import NOTHING, Beside, beside_of
+from linewatt.analysis.power.machine_conditions import Beside, beside_of
 from linewatt.analysis.statistics.stats import Estimate, estimate
 from linewatt.missing import Missing, value_or_none
 from linewatt.model import EndResult, Provenance, Role, Trial
@@ -54,13 +56,17 @@ class EndPower:
     cpu_provenance: Provenance | None = None
     values: Mapping[str, Estimate | None] = field(default_factory=dict)
     """of every metric of power, and of the bounds of their errors, by name"""
-    reasons: dict[str, str] = field(default_factory=dict)
+    reasons: dict[str, str] | MadeByName[str] = field(default_factory=dict)
     idle_drift: str | None = None
     """why there is no one idle power to compare with"""
     idle_doubt: str | None = None
     """what still moved when idle was measured"""
-    beside: Beside = NOTHING
-    """the mean over the trials"""
+    ends: tuple[EndResult, ...] = field(default=(), repr=False)
+    """of the trials that have a source of power there"""
+
+    def beside(self) -> Beside:
+        """What stood beside the watts, the mean over the trials."""
+        return beside_of(self.ends)
 
     @property
     def provenance(self) -> Provenance | None:
@@ -76,10 +82,10 @@ _OF_PACKETS = {metric.name for metric in POWER_METRICS if metric.only_recorded}
 _COSTS = ("dynamic_w_per_bps", "dynamic_energy_j_per_bit")
 
 
-def end_power(trials: Sequence[Trial], role: Role, names: Iterable[str] = _READS) -> EndPower | None:
+def end_power(trials: Sequence[Trial], role: Role) -> EndPower | None:
     """Power of one end over the done trials of a case; ``None`` when no source of power was named there.
 
-    Costs are for what that end received or sent; ``names`` are the values that are asked for.
+    Costs are for what that end received or sent.
     """
     ends = [(trial, end) for trial in trials if (end := trial.end(role)) is not None]
     named = [end for _, end in ends if end.power or any(key.startswith("power.") for key in end.reasons)]
@@ -92,20 +98,9 @@ def end_power(trials: Sequence[Trial], role: Role, names: Iterable[str] = _READS
         EndOfTrial(trial.end_bps(role), system, cpu, value_or_none(packets_of(trial)))
         for (trial, _), system, cpu in zip(ends, systems, cpus, strict=True)
     ]
-    counted = any(of_trial.packets_per_s is not None for of_trial in of_trials)
-    read = {name: [*map(_READS[name], of_trials)] for name in names if counted or name not in _OF_PACKETS}
-    values = {
-        name: estimate(trial_values, _QUANTITIES.get(name, "positive")) for name, trial_values in read.items()
-    }
-    reasons = _reasons(read, of_trials, named)
-    unclear = indistinct(values["dynamic_w"], values["dynamic_uncertainty_w"])
-    if unclear is not None:
-        values |= dict.fromkeys(_COSTS)
-        reasons |= dict.fromkeys(_COSTS, unclear)
-    system = next(
-        (of_trial.system for of_trial in of_trials if isinstance(of_trial.system, power.Total)), None
-    )
-    cpu = next((of_trial.cpu for of_trial in of_trials if isinstance(of_trial.cpu, power.Total)), None)
+    system = next((total for total in systems if isinstance(total, power.Total)), None)
+    cpu = next((total for total in cpus if isinstance(total, power.Total)), None)
+    values, reasons = _values_and_reasons(of_trials, named)
     return EndPower(
         host=named[0].host,
         role=role,
@@ -113,12 +108,43 @@ def end_power(trials: Sequence[Trial], role: Role, names: Iterable[str] = _READS
         system_provenance=_provenance(systems),
         cpu_scope=cpu.scope if cpu else None,
         cpu_provenance=_provenance(cpus),
+        values=values,
         reasons=reasons,
         idle_drift=_first_said(of_trials, "idle_drift"),
         idle_doubt=_first_said(of_trials, "idle_doubt"),
-        values=values,
-        beside=beside_of(named),
+        ends=tuple(named),
     )
+
+
+def _values_and_reasons(
+    trial_ends: Sequence[EndOfTrial], ends: Sequence[EndResult]
+) -> tuple[MadeByName[Estimate | None], MadeByName[str]]:
+    """Figures of one end by name, and why trials lack them; how many, unless all do."""
+    has_packets = any(trial_end.packets_per_s is not None for trial_end in trial_ends)
+    names = tuple(name for name in _READS if has_packets or name not in _OF_PACKETS)
+
+    @cache
+    def read_trials(name: str) -> tuple[Estimate | None, str | None]:
+        if name in _COSTS:
+            unclear = indistinct(mean("dynamic_w"), mean("dynamic_uncertainty_w"))
+            if unclear is not None:
+                return None, unclear
+        values = [*map(_READS[name], trial_ends)]
+        why = None
+        if None in values and name not in BOUNDS:
+            lacking = [end for end, value in zip(trial_ends, values, strict=True) if value is None]
+            why = of_some([_why(name, lacking, ends)], len(lacking), len(trial_ends))
+        return estimate(values, _QUANTITIES.get(name, "positive")), why
+
+    def mean(name: str) -> Estimate | None:
+        return read_trials(name)[0]
+
+    def reason(name: str) -> str:
+        if (why := read_trials(name)[1]) is None:
+            raise KeyError(name)
+        return why
+
+    return MadeByName(names, mean), MadeByName(names, reason)
 
 
 def indistinct(above: Estimate | None, bound: Estimate | None) -> str | None:
@@ -154,19 +180,6 @@ def _of_one_scope(totals: Sequence[power.Total | Missing]) -> list[power.Total |
 
 def _provenance(totals: Sequence[power.Total | Missing]) -> Provenance | None:
     return power.least_sure(total.provenance for total in totals if isinstance(total, power.Total))
-
-
-def _reasons(
-    read: Mapping[str, Sequence[float | None]], trial_ends: Sequence[EndOfTrial], ends: Sequence[EndResult]
-) -> dict[str, str]:
-    """Why trials lack a value, by its field; how many, unless all do."""
-    reasons = {}
-    for name, values in read.items():
-        if name in BOUNDS or None not in values:
-            continue
-        lacking = [of_trial for of_trial, value in zip(trial_ends, values, strict=True) if value is None]
-        reasons[name] = of_some([_why(name, lacking, ends)], len(lacking), len(trial_ends))
-    return reasons
 
 
 def _why(name: str, trial_ends: Sequence[EndOfTrial], ends: Sequence[EndResult]) -> str:

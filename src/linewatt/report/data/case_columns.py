@@ -119,6 +119,6 @@ def _levels() -> Iterator[Column]:
 def rows_of_cases(view: Digest) -> Iterator[dict[str, object]]:
     """One row per case: the row of ``show --csv``, the result, and why values are missing."""
     for summary, row in zip(view.summaries, case_rows(view), strict=True):
-        reasons = summary.reasons | power_reasons(summary)
+        reasons = {**summary.reasons, **power_reasons(summary)}
         text = json.dumps(reasons, ensure_ascii=False) if reasons else None
         yield {"result": view.result.id} | row | {"reasons": text}

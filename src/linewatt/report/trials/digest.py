@@ -185,7 +185,7 @@ def digest_document(view: Digest, *, trials: bool = False) -> dict[str, Any]:
             | keys.get(summary.case, NO_LEVEL)
             | export_limit(summary)
             | {"limit": limit_document(summary.limit)}
-            | {"reasons": summary.reasons | power_reasons(summary)}
+            | {"reasons": {**summary.reasons, **power_reasons(summary)}}
             for summary in view.summaries
         ],
         "load_levels": as_documents(view.levels),
