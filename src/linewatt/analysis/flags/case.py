@@ -189,10 +189,11 @@ def _above_the_others(ends: Sequence[tuple[int, EndResult | None]]) -> Iterator[
         return
     usual_w = median(total.power_w for _, _, total in measured_ends)
     cores = [end.cpu_cores for _, end, _ in measured_ends if end.cpu_cores is not None]
+    usual_cores = median(cores) if cores else 0.0
     for number, end, total in measured_ends:
         above_w = total.power_w - usual_w
         sure_w = above_w - (total.uncertainty_w or 0.0)
-        as_busy = end.cpu_cores is not None and end.cpu_cores <= median(cores) + SAME_CORES
+        as_busy = end.cpu_cores is not None and end.cpu_cores <= usual_cores + SAME_CORES
         if as_busy and sure_w > max(MIN_OUTLIER_W, MIN_OUTLIER * usual_w):
             others = [beside_of([other_end]) for _, other_end, _ in measured_ends if other_end is not end]
             explanations = evidence(beside_of([end]), others, above_w)
@@ -201,7 +202,7 @@ def _above_the_others(ends: Sequence[tuple[int, EndResult | None]]) -> Iterator[
                 f"{end.host}: {total.source} {SCOPE_WORDS[total.scope]}",
                 (
                     f"trial {number}: {total.power_w:.1f} W, {above_w:.1f} W above the median of its case, "
-                    f"with {end.cpu_cores:.2f} cores in use (median {median(cores):.2f})",
+                    f"with {end.cpu_cores:.2f} cores in use (median {usual_cores:.2f})",
                     *explanations,
                 ),
                 "check fan speed, GPUs and other cards, and other processes in that trial",

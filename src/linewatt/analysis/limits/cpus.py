@@ -260,6 +260,8 @@ def _squeezed(end: EndResult) -> tuple[str, ...]:
 
 def _slowed(trial: Trial, end: EndResult, words: Mapping[str, str] = _SLOW) -> tuple[str, ...]:
     """That CPUs of an end ran below their speed, or not for the load alone, as flags of the trial have it."""
+    if not trial.flags:
+        return ()
     return tuple(
         f"{words[flag.code]} ({flag.code})"
         for flag in trial.flags

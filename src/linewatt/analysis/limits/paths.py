@@ -76,6 +76,8 @@ def _asked(trial: Trial) -> Iterator[Candidate]:
 
 
 def _line(trial: Trial) -> Iterator[Candidate]:
+    if trial.line_goodput_bps is None:
+        return
     shaped = trial.line_kind == "shaper"
     words = (
         "rate × payload ÷ bytes on the wire, of the " + ("shaper" if shaped else "slower link"),
@@ -91,6 +93,8 @@ def _line(trial: Trial) -> Iterator[Candidate]:
 
 
 def _pcie(trial: Trial, end: EndResult) -> Iterator[Candidate]:
+    if end.pcie_goodput_bps is None:
+        return
     sends = end.role == "sender"
     words = (
         "lanes × rate × encoding × payload ÷ (payload + packet headers) of its slot",
@@ -200,6 +204,8 @@ def _congestion(trial: Trial) -> tuple[str, ...]:
 
 def _overflows(trial: Trial) -> Iterator[Candidate]:
     """UDP: queues that dropped a part of the loss that explains it; both ways, of that of either way."""
+    if trial.case.is_tcp:
+        return
     if not trial.case.is_both_ways:
         yield from _overflows_of(trial, {role: trial.end(role) for role in ENDS})
         return
@@ -210,7 +216,7 @@ def _overflows(trial: Trial) -> Iterator[Candidate]:
 
 def _overflows_of(trial: Trial, ends: Mapping[Role, EndResult | None]) -> Iterator[Candidate]:
     lost = trial.lost_packets
-    if trial.case.is_tcp or not lost or (trial.lost_ratio or 0.0) < LIMITING_LOSS_RATIO:
+    if not lost or (trial.lost_ratio or 0.0) < LIMITING_LOSS_RATIO:
         return
     on_way = f" on {trial.case.way}" if trial.case.flow_of else ""
     for kind, at_sender, counters, where in _OVERFLOWS:

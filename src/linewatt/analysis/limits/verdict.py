@@ -226,13 +226,16 @@ def _not_found(ranked: tuple[Ranked, ...], unknown: tuple[str, ...], added: Sequ
     ]
     cpus = [candidate for candidate in unpaced if candidate.cpu is not None and candidate not in now_and_then]
     parts += [f"busiest: {limit_text.short_limit(cpus[0])}"] if cpus else []
-    waited = [(limit_text.owner(cpu, the=""), limit_text.waited_words(cpu.waited_ratio)) for cpu in cpus]
-    parts += [f"{owner} host: {text}" for owner, texts in waited for text in texts]
+    parts += [
+        f"{limit_text.owner(cpu, the='')} host: {text}"
+        for cpu in cpus
+        for text in limit_text.waited_words(cpu.waited_ratio)
+    ]
     parts += [
         clause
         for candidate in unpaced
-        for clause in limit_text.clauses(candidate, named=True)
         if candidate.throttled_s and candidate not in now_and_then and not candidate.ruled_out
+        for clause in limit_text.clauses(candidate, named=True)
     ]
     parts += [
         line_words(candidate.share)
