@@ -134,7 +134,10 @@ class Counters(Mapping[str, float | None]):
         if at is None:
             at = self._known.setdefault(names, _Places((name, place) for place, name in enumerate(names)))
         self._at = at
-        self._values = array("d", [math.nan if value is None else value for value in counters.values()])
+        values: list[Any] = list(counters.values())
+        if None in values:  # was reset, or not read
+            values = [math.nan if value is None else value for value in values]
+        self._values = array("d", values)
 
     def __getitem__(self, name: str) -> float | None:
         value = self._values[self._at[name]]

@@ -9,9 +9,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NewType, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from linewatt import foreign
 from linewatt.core.feature import result_kind_of
@@ -40,10 +40,16 @@ T = TypeVar("T")
 D = TypeVar("D", bound=Document)
 
 
+_StoredTrial = NewType("_StoredTrial", Trial)
+
+
 @cache
 def _trial_shape() -> TypeAdapter[Trial]:
-    """Made when the first trial is read: a list of what is remembered reads none."""
-    return TypeAdapter(Trial)
+    """Made when the first trial is read: a list of what is remembered reads none.
+
+    All numbers in a trial are finite: pydantic takes that for a type that is no dataclass, and hands it on.
+    """
+    return TypeAdapter(_StoredTrial, config=ConfigDict(allow_inf_nan=False))
 
 
 def warm_up_reading() -> None:
@@ -227,7 +233,7 @@ def read_trial(directory: Path) -> Trial:
 
 
 def _read_trial(path: str) -> Trial:
-    trial = read_document(path, _trial_shape())
+    trial = _read(path, _trial_of)
     for end in trial.ends:
         object.__setattr__(end, "counters", Counters(end.counters))  # nobody has seen the trial yet
     if trial.schema_version != SCHEMA_VERSION:
@@ -238,26 +244,45 @@ def _read_trial(path: str) -> Trial:
 
 
 def read_document(path: str, kind: TypeAdapter[T]) -> T:
-    """A trial's document as a value. Raises StoreError.
+    """A document beside trials as a value. Raises StoreError."""
+    return _read(path, lambda data: _document_of(data, kind))
+
+
+def _read(path: str, parse: Callable[[bytes], T]) -> T:
+    """What is made of a file. Raises StoreError.
 
     A path is a text here: with tens of thousands a ``Path`` takes longer than reading.
     """
     try:
-        return _trial_of(stored_bytes(path), kind)
+        return parse(stored_bytes(path))
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}") from error
     except ValueError as error:
         raise damaged(path, error) from error
 
 
-def _trial_of(data: bytes, kind: TypeAdapter[T]) -> T:
-    """A trial's document as a value. Raises ValueError: also for NaN and the like, which no trial has."""
+def _trial_of(data: bytes) -> Trial:
+    """Raises ValueError: also for NaN and the like, which its shape refuses without a search."""
+    try:
+        return _trial_shape().validate_json(data)
+    except ValidationError:
+        _refuse_constants(data)  # in words of their own
+        raise
+
+
+def _document_of(data: bytes, kind: TypeAdapter[T]) -> T:
+    """Raises ValueError: also for NaN and the like, which no document has."""
+    _refuse_constants(data)
+    return kind.validate_json(data)
+
+
+def _refuse_constants(data: bytes) -> None:
+    """Raises ValueError where a document has NaN or the like."""
     if b"NaN" in data or b"Infinity" in data:
         try:
             foreign.read_json(data.decode(), "it", foreign.STORED)
         except ParseError as error:
             raise ValueError(str(error)) from error
-    return kind.validate_json(data)
 
 
 def damaged(path: Path | str, error: ValueError) -> StoreError:

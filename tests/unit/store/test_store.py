@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import tarfile
@@ -377,6 +378,26 @@ def test_a_bad_id_lists_the_newest_and_how_many_there_are(tmp_path: Path) -> Non
     ids = [write.new_result(tmp_path, "a", 86_400.0 * day, MANIFEST).name for day in range(7)]
     with pytest.raises(StoreError, match=f"; the 5 newest of 7: {', '.join(ids[2:])}$"):
         find.find_result(tmp_path, "nothing")
+
+
+@pytest.mark.parametrize(
+    ("number", "why"),
+    [
+        ("NaN", "NaN, which is not a number"),
+        ("-Infinity", "-Infinity, which is not a number"),
+        ("1e999", "Input should be a finite number"),
+    ],
+)
+@pytest.mark.parametrize("key", ["lost_ratio", "start_s", "nic.rx_bytes"])
+def test_what_is_no_number_is_refused_wherever_a_trial_has_numbers(
+    result: Path, key: str, number: str, why: str
+) -> None:
+    path = write.write_trial(result, TRIAL, [], {}) / "trial.json"
+    changed, count = re.subn(rf'"{key}":-?[0-9.]+', f'"{key}":{number}', path.read_text())
+    assert count
+    path.write_text(changed)
+    with pytest.raises(StoreError, match=rf"00007/trial\.json: damaged: .*{why}"):
+        read.read_trial(path.parent)
 
 
 def test_a_damaged_file_is_named(result: Path) -> None:
