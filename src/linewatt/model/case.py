@@ -130,7 +130,7 @@ class Case:
     @property
     def single(self) -> Case:
         """The case with one instance, whatever its ports: it is the same for a whole series."""
-        return replace(self, instances=1, data_ports=None, port_weights=(), chosen_ports=())
+        return _single(self)
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -281,6 +281,11 @@ def group_of(shape: Shape, flows: tuple[tuple[str, str], ...]) -> dict[str, Any]
     senders, receivers = (dict.fromkeys(hosts) for hosts in zip(*flows, strict=True))
     ends = flows[0] if shape == "both-ways" else (TOGETHER.join(senders), TOGETHER.join(receivers))
     return {"sender": ends[0], "receiver": ends[1], "shape": shape, "flows": flows}
+
+
+@lru_cache(1 << 12)
+def _single(case: Case) -> Case:
+    return replace(case, instances=1, data_ports=None, port_weights=(), chosen_ports=())
 
 
 @lru_cache(1 << 12)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from linewatt.analysis.limits.ceiling import Measured, flat, gain
@@ -20,6 +21,7 @@ from linewatt.model import Case
 
 if TYPE_CHECKING:
     from linewatt.analysis.cases.summary import CaseSummary
+    from linewatt.analysis.statistics.stats import Estimate
 
 Regime = Literal["single", "multi", "saturated", "paced"]
 SAME_CAPACITY = 0.01
@@ -48,8 +50,14 @@ def knee_of(series: Sequence[Measured]) -> Knee | None:
     }
     if len(means) < len(series):
         return None
-    bend = knee([(float(number), mean.mean) for number, mean in means.items()])
-    return None if bend is None else widened(bend, means)
+    return _knee_of(tuple(means.items()))
+
+
+@lru_cache(maxsize=1024)
+def _knee_of(means: tuple[tuple[int, Estimate], ...]) -> Knee | None:
+    """Regimes and ceilings ask of the same series, by means and their spread alone."""
+    bend = knee([(float(number), mean.mean) for number, mean in means])
+    return None if bend is None else widened(bend, dict(means))
 
 
 def _regime(series: Sequence[CaseSummary], at: int, bend: Knee | None) -> RowRegime:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 from linewatt.analysis.limits import limit_text
@@ -82,8 +83,16 @@ def gain(fewer: Measured, more: Measured) -> Gain | None:
     if a is None or b is None or min(a.mean, b.mean) <= 0 or fewer.case.instances >= more.case.instances:
         return None
     doublings = math.log2(more.case.instances / fewer.case.instances)
-    ratio = _factor((math.log(b.mean) - math.log(a.mean)) / doublings) - 1
-    logs = [[math.log(value) for value in throughput.values if value > 0] for throughput in (a, b)]
+    return _gain(doublings, a.mean, b.mean, a.values, b.values)
+
+
+@lru_cache(maxsize=4096)
+def _gain(
+    doublings: float, mean: float, new_mean: float, values: tuple[float, ...], new_values: tuple[float, ...]
+) -> Gain:
+    """Regimes and ceilings ask of the same cases."""
+    ratio = _factor((math.log(new_mean) - math.log(mean)) / doublings) - 1
+    logs = [[math.log(value) for value in runs if value > 0] for runs in (values, new_values)]
     contrast = welch(logs[0], logs[1])
     if isinstance(contrast, Missing):
         return Gain(ratio)

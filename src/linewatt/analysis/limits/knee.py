@@ -65,8 +65,7 @@ def _knee(points: tuple[tuple[float, float], ...]) -> Knee | None:
         or (squares <= most_squares + _doubt(most_squares) and _broken(points, bend)[0] <= most_squares)
     ]
     if len(points) >= FEWEST_WITH_INTERCEPT:
-        likely = _smallest(grid, _roughly(points, grid, origin=False))
-        segments = min(_segments(points, bend) for bend in likely)
+        segments = _best_segments(points, _smallest(grid, _roughly(points, grid, origin=False)))
         if segments[2] > 0 and segments[3] < BENDS * segments[2]:
             _, at, before, after = segments
     return Knee(at, min(*inside, at), max(*inside, at), before, max(0.0, after))
@@ -145,15 +144,23 @@ def _broken(points: Sequence[tuple[float, float]], at: float) -> tuple[float, fl
     return math.fsum((1 - before * a - after * b) ** 2 for a, b in parts), before, after
 
 
-def _segments(points: Sequence[tuple[float, float]], at: float) -> tuple[float, float, float, float]:
-    """Residual sum of squares of two segments that meet at ``at``, wherever they begin; at, both slopes."""
+def _best_segments(
+    points: Sequence[tuple[float, float]], bends: Sequence[float]
+) -> tuple[float, float, float, float]:
+    """Residual sum of squares of the best two segments that meet at one of ``bends``, wherever they begin;
+    that bend, both slopes. Where the shorter segment has one case, a hundred bends are as good."""
     import numpy as np
 
-    design = np.array([(1.0, min(n, at), max(n - at, 0.0)) for n, _ in points])
-    rates = np.array([y for _, y in points])
-    slopes, *_ = np.linalg.lstsq(design, rates, rcond=None)
-    residuals = design @ slopes - rates
-    return float(residuals @ residuals), at, float(slopes[1]), float(slopes[2])
+    instances, rates = np.ascontiguousarray(np.array(points).T)
+    design = np.ones((len(points), 3))
+    fits = []
+    for at in bends:
+        np.minimum(instances, at, out=design[:, 1])
+        np.maximum(instances - at, 0.0, out=design[:, 2])
+        slopes, *_ = np.linalg.lstsq(design, rates, rcond=None)
+        residuals = design @ slopes - rates
+        fits.append((float(residuals @ residuals), at, float(slopes[1]), float(slopes[2])))
+    return min(fits)
 
 
 def _straight(points: Sequence[tuple[float, float]]) -> float:
