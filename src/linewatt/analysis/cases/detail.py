@@ -96,7 +96,7 @@ def _block(case: Case, role: Role, trials: Sequence[Trial]) -> DetailBlock:
         case=case,
         role=role,
         trials=len(trials),
-        values=values | watts,
+        values={**values, **watts},
         app=app,
         irq=irq,
         power_scope=power.system_scope if power else None,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 from linewatt.analysis.cases.flows import with_flows
@@ -223,12 +224,19 @@ def _explained(read: Callable[[Trial], Value]) -> Callable[[Trial], Value]:
 
 def _reads_of(case: Case, done: Sequence[Trial]) -> dict[str, Callable[[Trial], Value]]:
     """What a case has; latency is only there where messages go there and back."""
-    some = means_something("request-response", case.test)
-    explained = any(trial.reason for trial in done)
+    reads = _reads(has_latency=means_something("request-response", case.test))
+    if not any(trial.reason for trial in done):
+        return reads
+    return {name: _explained(read) for name, read in reads.items()}
+
+
+@cache
+def _reads(*, has_latency: bool) -> dict[str, Callable[[Trial], Value]]:
+    """One for all cases: each keeps it for what is not read yet."""
     return {
-        metric.name: _explained(metric.read) if explained else metric.read
+        metric.name: metric.read
         for metric in METRICS
-        if metric.read is not None and (some or metric.loads != "request-response")
+        if metric.read is not None and (has_latency or metric.loads != "request-response")
     }
 
 

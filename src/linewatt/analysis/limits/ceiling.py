@@ -86,7 +86,7 @@ def gain(fewer: Measured, more: Measured) -> Gain | None:
     return _gain(doublings, a.mean, b.mean, a.values, b.values)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _gain(
     doublings: float, mean: float, new_mean: float, values: tuple[float, ...], new_values: tuple[float, ...]
 ) -> Gain:

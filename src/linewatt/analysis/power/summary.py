@@ -125,10 +125,6 @@ def _values_and_reasons(
 
     @cache
     def read_trials(name: str) -> tuple[Estimate | None, str | None]:
-        if name in _COSTS:
-            unclear = indistinct(mean("dynamic_w"), mean("dynamic_uncertainty_w"))
-            if unclear is not None:
-                return None, unclear
         values = [*map(_READS[name], trial_ends)]
         why = None
         if None in values and name not in BOUNDS:
@@ -136,11 +132,16 @@ def _values_and_reasons(
             why = of_some([_why(name, lacking, ends)], len(lacking), len(trial_ends))
         return estimate(values, _QUANTITIES.get(name, "positive")), why
 
+    @cache
+    def why_no_cost() -> str | None:
+        return indistinct(read_trials("dynamic_w")[0], read_trials("dynamic_uncertainty_w")[0])
+
     def mean(name: str) -> Estimate | None:
-        return read_trials(name)[0]
+        return None if name in _COSTS and why_no_cost() is not None else read_trials(name)[0]
 
     def reason(name: str) -> str:
-        if (why := read_trials(name)[1]) is None:
+        why = why_no_cost() if name in _COSTS else None
+        if (why := why or read_trials(name)[1]) is None:
             raise KeyError(name)
         return why
 
