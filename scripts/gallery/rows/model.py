@@ -30,15 +30,14 @@ ROOT = Path(__file__).resolve().parents[3]
 State = Literal["right", "**differs**", "needs hosts", "not yet"]
 STATES: tuple[State, ...] = ("right", "**differs**", "needs hosts", "not yet")
 IMPORTS = {
-    "x64-energy": "docs/published/x64_scaling_ports.csv",
-    "x64-parts": "docs/published/x64_components.csv",
+    "x64-energy": "docs/published/x64_scaling_ports.csv --components docs/published/x64_components.csv",
     "psu-load": "docs/published/x64_scaling_ports.csv",
     "arm-energy": "docs/published/arm_vs_intel_all.csv",
     "pasted": "blocks.txt",
     "vxlan-published": "docs/published/vxlan.csv",
     "ftp-published": "docs/published/opteron_soak.csv",
 }
-"""name of a result in the commands of rows → the file that it is imported from"""
+"""name of a result in the commands of rows → what it is imported from"""
 LAB_RESULT = "tests/captures/results/method-1"
 TOPOLOGY = "tests/captures/topology/2.9.0-v2-devices/topology.xml"
 MOST_SHOWN = 6
@@ -201,8 +200,8 @@ def working_folder() -> Iterator[None]:
         write_files(folder)
         (folder / "blocks.txt").write_text(_pasted_blocks(), encoding="utf-8")
         with contextlib.chdir(folder):
-            for result, file in IMPORTS.items():
-                run_command(f"linewatt import {file} --name {result}")
+            for result, source in IMPORTS.items():
+                run_command(f"linewatt import {source} --name {result}")
             yield
 
 

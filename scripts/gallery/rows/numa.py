@@ -46,7 +46,10 @@ ROWS = (
     Row("NUMA rule 3", f"{PLACE} 100", "rule 3", r"^rule \d"),
     Row(
         "Pinning table of processes to cores and IRQ cores",
-        reason="`place` answers for one number of processes a call",
+        f"{PLACE} 1,2,4",
+        "cores of processes and IRQ cores",
+        r"processes on \S+, interrupts on \S+$|the \d cores local [^:\n]*: they .*?$",
+        is_answer=True,
     ),
     Row("Remote node penalty", PLAN, "local, remote node", r"^ +(?:1|4) +(auto|remote)", is_answer=True),
     Row(
@@ -104,5 +107,12 @@ ROWS = (
         is_answer=True,
     ),
     Row("PSU advice from a stored result", PSU, "249 W", r"^receiver draws (\S+ W)"),
-    Row("CAPEX/OPEX", reason="prices of units, and after how many years they pay"),
+    Row(
+        "CAPEX/OPEX",
+        f"{PSU} --price-per-kwh 0.15 --unit-price 200 --currency EUR",
+        "price of units, money saved",
+        r"(worth \S+ EUR a year); (the units cost \S+ EUR), (paid after \S+ years)",
+        section=r"^- two 500 W units.*?years",
+        is_answer=True,
+    ),
 )

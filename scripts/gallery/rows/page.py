@@ -41,7 +41,7 @@ The states are:
 - *Right*: the same numbers, each to one of the last digit of the coarser at most; numbers that were read from
   a chart to 12 %. Where the study has no number, the command prints the answer.
 - *Differs*: with the reason.
-- *Needs hosts*: linewatt measures it on hosts; the named test checks it.
+- *Needs hosts*: linewatt does it with hosts, or before it contacts them; the named test checks it.
 - *Not yet*: with what is missing.
 """
 _COLUMNS = "| row | command | published | printed here | state |\n| --- | --- | --- | --- | --- |"
@@ -62,8 +62,8 @@ def page(studies: Mapping[str, Sequence[Printed]]) -> str:
 
 
 def _result_lines() -> Iterator[str]:
-    for name, file in IMPORTS.items():
-        yield f"- `{name}`: `linewatt import {file} --name {name}`"
+    for name, source in IMPORTS.items():
+        yield f"- `{name}`: `linewatt import {source} --name {name}`"
     yield f"- `{Path(LAB_RESULT).name}`: a stored result of a lab, `{LAB_RESULT}`"
     yield f"- files: `topology.xml` is `{TOPOLOGY}`, `blocks.txt` the text in"
     yield "  [tables](../tables.md#importing-a-table)"

@@ -11,7 +11,6 @@ ANALYZE = "linewatt analyze x64-energy"
 FULL = "linewatt show x64-energy --full"
 REPORT = "linewatt report x64-energy -o x64-energy.html"
 FLEET = "linewatt advise fleet --target-gbps 10000 --from x64-energy --price-kwh 0.15"
-PARTS = "linewatt show x64-parts"
 CORE_MISPRINT = "16 instances: 110,831.41 Mbps ÷ 13.4455 cores is 8,243.01, so the study has a misprint"
 WATT_MISPRINT = "8 instances: 94,237.26 Mbps ÷ 99.98 W is 942.56; the study repeats the CPU % of that row"
 
@@ -81,15 +80,24 @@ ROWS = (
     ),
     Row(
         "Table 3 components with provenance",
-        PARTS,
+        FULL,
         Column("x64_components", ("power_w",)),
-        pattern=r"(\d+) W +[\d.]+ %  (?:measured|datasheet|estimate)$",
+        pattern=r": (\d+) W, (?:measured|from datasheet|estimated)$",
+        section=r"^Where the watts of receiver go.*?\n +Rest: ",
     ),
-    Row("Fig 6 components", PARTS, "249 W", pattern=r"^  Sum +(\d+ W)"),
+    Row(
+        "Fig 6 components",
+        REPORT,
+        "249 W",
+        pattern=r"; System (\d+ W)",
+        section=r"<title[^>]*>Where the watts of receiver go, .*?</desc>",
+    ),
     Row("Components joined to the measured result (live)", test="tests/unit/analysis/test_components.py"),
     Row(
         "Components joined to the imported scaling table",
-        reason="the series of a server and its parts are imported as two results",
+        FULL,
+        "16 instances, CPU 136 W of 249 W",
+        r"^Where the watts of [^\n]*?(16 instances)|^ +(CPU: \d+ W), measured|^ +(System: \d+ W)",
     ),
     Row("Both-port 16-instance point in the same series", ANALYZE, "110.8 Gbps", r"^ +16 +(\S+ Gbps)"),
     Row("8 instances = line rate", FULL, "94.15 Gbps", r"^Line: (\S+ Gbps)"),
@@ -126,7 +134,7 @@ ROWS = (
     ),
     Row(
         "RSS hashing collisions, repeats and statistics",
-        "linewatt plan x64-energy-one-port.yaml",
+        "linewatt plan x64-ports.yaml",
         "10 runs",
         r"× (\d+) trials",
     ),
