@@ -119,7 +119,7 @@ ROWS = (
     ),
     Row(
         "Host block in two columns side by side",
-        reason="`--detail` prints the ends of a pair one below the other",
+        reason="`--detail` prints the ends one below the other, so that its text can be imported again",
     ),
     Row(
         "Idle W and W above idle",

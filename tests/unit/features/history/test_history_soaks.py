@@ -185,7 +185,7 @@ def _paths(kind: type, at: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
 
 
 OF_NO_JOB = {("groups", "server"), ("server", "password_env"), ("server", "password_file"), ("put_folder",)}
-OF_NO_JOB |= {("groups", "name"), ("python",), ("put", "count")}
+OF_NO_JOB |= {("groups", "name"), ("groups", "switch"), ("python",), ("put", "count")}
 """where users are and how they get in"""
 
 
