@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from linewatt.analysis.metrics.made_by_name import MadeByName
 from linewatt.analysis.metrics.unit import Unit
@@ -178,6 +178,13 @@ def means_something(loads: Loads, test: TestName) -> bool:
     return loads == "all" or is_tcp(test) == (loads == "tcp")
 
 
+class FromTrials(NamedTuple):
+    """What a figure is over trials, and why some or all of them have none."""
+
+    mean: Estimate | None
+    why_missing: str | None
+
+
 def estimates(
     reads: Mapping[str, Callable[[Trial], Value]],
     trials: Sequence[Trial],
@@ -192,22 +199,22 @@ def estimates(
     quantities = quantities or {}
 
     @cache
-    def read_trials(name: str) -> tuple[Estimate | None, str | None] | None:
+    def read_trials(name: str) -> FromTrials | None:
         values = [reads[name](trial) for trial in trials]
         if name in only_recorded and all(isinstance(value, Missing) for value in values):
             return None
         value_estimate = estimate(map(value_or_none, values), quantities.get(name, "signed"))
-        return value_estimate, why_missing(values)
+        return FromTrials(value_estimate, why_missing(values))
 
     def mean(name: str) -> Estimate | None:
         if (entry := read_trials(name)) is None:
             raise KeyError(name)
-        return entry[0]
+        return entry.mean
 
     def reason(name: str) -> str:
-        if (entry := read_trials(name)) is None or entry[1] is None:
+        if (entry := read_trials(name)) is None or entry.why_missing is None:
             raise KeyError(name)
-        return entry[1]
+        return entry.why_missing
 
     names = tuple(reads)
     return MadeByName(names, mean), MadeByName(names, reason)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from linewatt.analysis.metrics.made_by_name import MadeByName
-from linewatt.analysis.metrics.metric import Mean, of_some
+from linewatt.analysis.metrics.metric import FromTrials, Mean, of_some
 from linewatt.analysis.metrics.of_power import BOUNDS, POWER_METRICS, EndOfTrial
 from linewatt.analysis.metrics.reading import end_packets_per_s
 from linewatt.analysis.power import totals as power
@@ -124,24 +124,24 @@ def _values_and_reasons(
     names = tuple(name for name in _READS if has_packets or name not in _OF_PACKETS)
 
     @cache
-    def read_trials(name: str) -> tuple[Estimate | None, str | None]:
+    def read_trials(name: str) -> FromTrials:
         values = [*map(_READS[name], trial_ends)]
         why = None
         if None in values and name not in BOUNDS:
             lacking = [end for end, value in zip(trial_ends, values, strict=True) if value is None]
             why = of_some([_why(name, lacking, ends)], len(lacking), len(trial_ends))
-        return estimate(values, _QUANTITIES.get(name, "positive")), why
+        return FromTrials(estimate(values, _QUANTITIES.get(name, "positive")), why)
 
     @cache
     def why_no_cost() -> str | None:
-        return indistinct(read_trials("dynamic_w")[0], read_trials("dynamic_uncertainty_w")[0])
+        return indistinct(read_trials("dynamic_w").mean, read_trials("dynamic_uncertainty_w").mean)
 
     def mean(name: str) -> Estimate | None:
-        return None if name in _COSTS and why_no_cost() is not None else read_trials(name)[0]
+        return None if name in _COSTS and why_no_cost() is not None else read_trials(name).mean
 
     def reason(name: str) -> str:
         why = why_no_cost() if name in _COSTS else None
-        if (why := why or read_trials(name)[1]) is None:
+        if (why := why or read_trials(name).why_missing) is None:
             raise KeyError(name)
         return why
 
