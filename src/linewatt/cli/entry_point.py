@@ -15,7 +15,9 @@ import os
 import re
 import shlex
 import sys
+import tempfile
 import threading
+import traceback
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, NoReturn, cast
@@ -235,9 +237,6 @@ def main() -> None:
 
 def _own_fault(error: Exception) -> str:
     """A fault of the program in one line; its traceback is in a file, for a report."""
-    import tempfile
-    import traceback
-
     what = one_line(f"{type(error).__name__}: {error}")
     try:
         handle, path = tempfile.mkstemp(prefix="linewatt-fault-", suffix=".txt")
