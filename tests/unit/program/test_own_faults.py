@@ -39,6 +39,7 @@ def test_a_fault_of_the_program_is_one_line_and_its_traceback_in_a_file(
     code, out, err = run("features", "--secret word")
     assert (code, out, err.count("\n")) == (entry_point.OWN_FAULT, "", 1)
     assert type(error).__name__ in err
+    assert "Traceback" in err, "what looks for one finds it"
     path = re.search(r"please report it with (\S+)$", err.rstrip())
     assert path is not None
     stored = Path(path[1])
@@ -57,6 +58,7 @@ def test_a_fault_without_room_for_its_traceback_is_told_too(
     code, _, err = run("features")
     assert (code, err.count("\n")) == (entry_point.OWN_FAULT, 1)
     assert "ValueError: why" in err
+    assert "Traceback" in err
 
 
 def test_no_memory_is_told_in_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
