@@ -139,7 +139,7 @@ def _doubts(comparison: Comparison) -> Iterator[str]:
         if kind.rank == "doubtful" and kind.weighed is None:
             figures = ", ".join(FIGURE_WORDS[figure] for figure in kind.figures)
             where = " and ".join(f"{plural(count, 'trial')} of {name}" for name, count in trials.items())
-            yield f"{figures}: {kind.title[:1].lower()}{kind.title[1:]} in {where}"
+            yield f"{figures}: {kind.title} in {where}"
 
 
 def _differs(comparison: Comparison) -> Iterator[Entry]:
