@@ -247,8 +247,8 @@ def _own_fault(error: Exception) -> str:
             file.write(f"linewatt {__version__}: {shlex.join(sys.argv)}\n")
             file.write("".join(traceback.format_exception(error)))
     except OSError:
-        return f"a fault of its own ({what}), with no room for its Traceback; please report the command"
-    return f"a fault of its own ({what}); please report it with {path}"
+        return f"internal error: {what}; there is no room for its Traceback; please report the command"
+    return f"internal error: {what}; please report it with {path}"
 
 
 def _wrong_use(error: typer.TyperException) -> str:

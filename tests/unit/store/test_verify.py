@@ -341,7 +341,7 @@ def test_an_error_of_linewatt_itself_is_no_word_on_a_result_that_is_as_it_was_st
         (result / name).write_text("mine")
     code, _, err = run(*command)
     assert code == OWN_FAULT
-    assert err.startswith("linewatt: a fault of its own (IndexError: list index out of range)")
+    assert err.startswith("linewatt: internal error: IndexError: list index out of range; ")
 
 
 @pytest.mark.usefixtures("wrong_report")
