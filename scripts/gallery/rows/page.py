@@ -38,8 +38,8 @@ pages [x64 energy](x64-energy.md), [ARM](arm-energy.md), [NUMA and PSU](numa-psu
 
 The states are:
 
-- *Right*: the same numbers, each to one of the last digit of the coarser at most; numbers that were read from
-  a chart to 12 %. Where the study has no number, the command prints the answer.
+- *Right*: the same numbers. The last digit that both have may differ by one; numbers that were read from a
+  chart may differ by 12 %. Where the study has no number, the command prints the answer.
 - *Differs*: with the reason.
 - *Needs hosts*: linewatt does it with hosts, or before it contacts them; the named test checks it.
 - *Not yet*: with what is missing.
