@@ -123,6 +123,30 @@ def rested(one: Feed, idle: IdleHost | None, later: Sequence[float | None], limi
     return asyncio.run(run())
 
 
+def rested_in_steps(
+    idle: IdleHost, temperatures: Sequence[float], limit_s: float, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, str]:
+    """The same by a clock that goes on by 0.02 s from reading to reading, however slow the machine is."""
+    session: Any = SimpleNamespace(feeds={"h1": [one := feed()]}, specs={"h1": None})
+    time_s = 1000.0
+    monkeypatch.setattr(resting, "now_s", lambda: time_s)
+    say(one, temperatures[0], time_s)
+
+    async def run() -> dict[str, str]:
+        nonlocal time_s
+        waiting = asyncio.create_task(cooled(session, {"h1": idle}, limit_s))
+        for value in temperatures[1:]:
+            if waiting.done():
+                break
+            for _ in range(5):  # each lets those wait that are awaited one within the other
+                await asyncio.sleep(0)
+            time_s += 0.02
+            say(one, value, time_s)
+        return await waiting
+
+    return asyncio.run(run())
+
+
 def test_a_host_is_waited_for_until_it_is_cool_and_what_was_read_under_load_does_not_count() -> None:
     assert rested(feed(40.0), IdleHost(thermal=(COOL,)), [61.0, 40.0, 40.0, *[35.0] * 8], 60.0) == {}
 
@@ -141,28 +165,12 @@ def test_a_meter_that_refreshes_slowly_may_show_what_was_before_the_load(
     own = IdleHost(thermal=(COOL,), power=(meter,))
     assert follows_s(own) == 1.0
     assert follows_s(IdleHost(thermal=(COOL,))) == 0.0
-    session: Any = SimpleNamespace(feeds={"h1": [one := feed()]}, specs={"h1": None})
-    time_s = 1000.0
-    monkeypatch.setattr(resting, "now_s", lambda: time_s)
-    say(one, 40.0, time_s)
-
-    async def told() -> dict[str, str]:
-        nonlocal time_s
-        waiting = asyncio.create_task(cooled(session, {"h1": own}, 3.0))
-        for value in [*[40.0] * 25, *[61.0] * 400]:
-            if waiting.done():
-                break
-            for _ in range(5):  # each lets those wait that are awaited one within the other
-                await asyncio.sleep(0)
-            time_s += 0.02
-            say(one, value, time_s)
-        return await waiting
-
-    assert "k10temp Tctl 61" in asyncio.run(told())["h1"]
+    temperatures = [*[40.0] * 26, *[61.0] * 400]
+    assert "k10temp Tctl 61" in rested_in_steps(own, temperatures, 3.0, monkeypatch)["h1"]
 
 
-def test_a_wait_has_a_limit_and_says_what_was_awaited() -> None:
-    (said,) = rested(feed(61.0), IdleHost(thermal=(COOL,)), [61.0], 0.05).values()
+def test_a_wait_has_a_limit_and_says_what_was_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
+    (said,) = rested_in_steps(IdleHost(thermal=(COOL,)), [61.0] * 100, 0.05, monkeypatch).values()
     assert said == "waited 0.05 s, and still: cpufreq k10temp Tctl 61 °C, awaited 43 (idle 40)"
 
 
