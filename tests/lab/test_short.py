@@ -181,7 +181,7 @@ def test_an_experiment_on_users_has_effects_and_is_refused_as_best_setting_for_f
     soak = bench.soak("5s", best_of="last", users={"clients": ["h2"], "get_share": "100%"})
     refused = bench.run("plan", soak, status=2).stderr
     assert f"best_of: {bench.result.name} has no best setting: " in refused
-    assert "not enough runs to compare settings" in refused
+    assert "not enough trials to compare settings" in refused
     assert len(bench.experiments) == 1, "a plan stores nothing"
     until(lambda: not bench.processes() and not bench.server_processes(), 60, "all processes to end")
 

@@ -146,7 +146,7 @@ ROWS = (
         "Is ARM more efficient? verdict by host",
         COMPARE,
         "ARM needs more CPU",
-        r"not enough runs: [^;]+",
+        r"not enough trials: [^;]+",
         reason="the published table has one run of each case; with ten trials the command gives a verdict",
     ),
     Row(

@@ -198,7 +198,7 @@ LIES: dict[str, tuple[Lie, ...]] = {
         Lie("One of two supplies at 0 W", ("psu-idle",)),
     ),
     "Verdict": (
-        Lie("Too few runs", how="no verdict: *not enough runs*, exit code 4"),
+        Lie("Too few trials", how="no verdict: *not enough trials*, exit code 4"),
         Lie(
             "One significant result among many comparisons",
             how="p-values are corrected over all rows of a comparison (Holm)",

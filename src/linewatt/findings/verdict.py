@@ -66,7 +66,7 @@ KINDS = (
         "doubtful",
         "case",
         ("throughput", "cpu", "comparison"),
-        "Runs of one case used different TCP congestion controls; their mean is of neither.",
+        "Trials of one case used different TCP congestion controls; their mean is of neither.",
         "The load reports the congestion control of its sockets at the sender in each trial.",
         "Set it (settings: sysctl: net.ipv4.tcp_congestion_control), find what changes it, and measure "
         "again.",

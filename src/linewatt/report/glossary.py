@@ -58,12 +58,12 @@ def interval_entry(fewest_runs: int) -> tuple[str, str]:
     """What an interval of a mean assumes; with too few runs, what these could not show."""
     needed = runs_that_exclude(RARE_MODE)
     text = (
-        "Where the mean of many more runs would be, if the runs that were made show how runs are spread. "
-        f"From {FEWEST_TO_SKEW} runs on it reaches further on the side where runs are further off."
+        "Where the mean of many more trials would be, if the trials made show how trials are spread. "
+        f"From {FEWEST_TO_SKEW} trials on it reaches further on the side where trials are further off."
     )
     if fewest_runs < needed:
         text += (
-            f" A mode that takes 1 run in {1 / RARE_MODE:g} would show with 95 % in {needed} runs; "
+            f" A mode that takes 1 trial in {1 / RARE_MODE:g} would show with 95 % in {needed} trials; "
             f"{fewest_runs} were made."
         )
     return "95 % interval", text

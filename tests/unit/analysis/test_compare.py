@@ -124,14 +124,14 @@ def test_less_latency_is_better_and_more_of_it_is_worse() -> None:
 def test_too_few_runs_give_no_verdict_however_large_the_difference(n: int, m: int) -> None:
     row = the(compared(made("a", runs(n=n)), made("b", runs(ratio=0.5, n=m, seed=2), day=2)))
     assert row.outcome == "undecided"
-    assert row.verdict.words.startswith(f"not enough runs: {n} and {m} runs")
+    assert row.verdict.words.startswith(f"not enough trials: {n} and {m}")
     assert "; take 4 or more on each side" in row.verdict.words
 
 
 def test_a_side_whose_trials_all_failed_is_named() -> None:
     row = the(compared(made("a", (failed(1, TCP, "gone"),)), made("b", runs(), day=2)))
     assert row.outcome == "undecided"
-    assert row.verdict.words.startswith("not enough runs: A has no trial that worked")
+    assert row.verdict.words.startswith("not enough trials: A has no trial that worked")
 
 
 def test_four_runs_a_side_are_enough_for_a_large_difference() -> None:
@@ -144,7 +144,7 @@ def test_four_runs_a_side_are_enough_for_a_large_difference() -> None:
 def test_an_interval_too_wide_for_the_factor_is_no_same() -> None:
     row = the(compared(made("a", runs(n=4, cv=0.08)), made("b", runs(n=4, cv=0.08, seed=2), day=2)))
     assert row.outcome == "undecided"
-    assert row.verdict.words.startswith("not enough runs: anything from −")
+    assert row.verdict.words.startswith("interval too wide: anything from −")
 
 
 @pytest.mark.parametrize("sd", [0.03, 0.08])
@@ -154,12 +154,12 @@ def test_as_many_runs_as_are_advised_narrow_the_interval_if_they_spread_as_befor
     reaches = [critical_t(0.05, 2 * count - 2) * sd * math.sqrt(2 / count) for count in range(2, 60)]
     enough = 2 + next(at for at, reach in enumerate(reaches) if reach <= math.log1p(0.05))
     advice = runs_advice(THROUGHPUT, contrast, (at_hand, at_hand))
-    assert advice == f"about {enough} runs on each side would tell ± 5.0 %"
+    assert advice == f"about {enough} trials on each side would tell ± 5.0 %"
 
 
 def test_where_hundreds_of_runs_would_not_be_enough_the_advice_says_so() -> None:
     row = the(compared(made("a", runs(n=4, cv=0.9)), made("b", runs(n=4, cv=0.9, seed=2), day=2)))
-    assert row.verdict.advice == "even 500 runs on each side would not tell ± 5.0 %"
+    assert row.verdict.advice == "even 500 trials on each side would not tell ± 5.0 %"
 
 
 @pytest.mark.parametrize(("shuffled", "kind"), [(0.01, "worse"), (0.06, "same")])
@@ -196,7 +196,7 @@ def test_runs_in_two_modes_are_not_averaged_into_a_verdict() -> None:
     row = the(compared(made("a", runs()), made("b", bimodal(4, seed=2), day=2)))
     assert row.outcome == "undecided"
     assert row.verdict.words.startswith(
-        "not told by means: two modes in B (4 runs are 15 % below the other 6)"
+        "not told by means: two modes in B (4 trials are 15 % below the other 6)"
     )
     assert row.verdict.brief == "not told by means"
     other_way = the(compared(made("a", bimodal(4, seed=2)), made("b", runs(), day=2)))
@@ -207,7 +207,7 @@ def test_two_modes_do_not_hide_a_loss_that_every_run_shows() -> None:
     row = the(compared(made("a", runs()), made("b", bimodal(4, 0.8, seed=2), day=2)))
     assert row.outcome == "worse"
     assert row.verdict.brief.startswith("slower by 2")
-    assert row.verdict.words.endswith("; two modes in B (4 runs are 15 % below the other 6)")
+    assert row.verdict.words.endswith("; two modes in B (4 trials are 15 % below the other 6)")
 
 
 # matching

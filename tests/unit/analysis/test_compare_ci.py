@@ -74,7 +74,7 @@ def test_too_few_runs_and_cases_without_a_partner_are_skipped_with_the_reason(ru
     code, out, _ = run("compare", "20260101", "20260102", "--format", "junit")
     assert (code, of(out, Failure)) == (4, {})
     skipped = of(out, Skipped)
-    assert skipped["linewatt.Throughput, TCP h1 → h2, 1 instance"].startswith("not enough runs")
+    assert skipped["linewatt.Throughput, TCP h1 → h2, 1 instance"].startswith("not enough trials")
     (unmatched,) = [said for name, said in skipped.items() if name.startswith("linewatt.Unmatched UDP 1500")]
     assert unmatched.startswith("only in A: ")
 

@@ -143,7 +143,7 @@ def test_few_runs_have_no_verdict_between_hosts_either(run: Run) -> None:
     stored(Path("results"), made("few", in_turn(runs(TO_H2, n=2), runs(TO_H3, n=2)), hosts=NEW))
     code, out, _ = run("compare", "last:h2", "last:h3", "--fail-on", "slower")
     assert code == 4
-    assert "not enough runs" in out
+    assert "not enough trials" in out
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ def test_a_spread_that_is_that_of_one_side_alone_has_an_interval_and_no_verdict(
 
 
 def test_strata_with_one_run_on_a_side_give_no_contrast() -> None:
-    assert over_strata([([1.0], [1.0, 2.0])]) == Missing("1 run on a side, and each needs 2")
+    assert over_strata([([1.0], [1.0, 2.0])]) == Missing("1 trial on a side, and each needs 2")
 
 
 def experiments(shift: float) -> list[Strata]:

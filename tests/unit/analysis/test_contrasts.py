@@ -62,7 +62,7 @@ def test_95_percent_intervals_of_a_ratio_hold_it_in_95_percent_of_experiments(ra
 
 @pytest.mark.parametrize(("base", "other"), [(2, 5), (5, 2), (0, 5), (3, 0)])
 def test_fewer_than_three_runs_are_not_compared(base: int, other: int) -> None:
-    assert welch(A1[:base], A2[:other]) == Missing(f"{base} and {other} runs; take 4 or more on each side")
+    assert welch(A1[:base], A2[:other]) == Missing(f"{base} and {other}; take 4 or more on each side")
 
 
 def test_three_runs_on_each_side_are() -> None:

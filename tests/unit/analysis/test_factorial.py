@@ -94,7 +94,7 @@ def test_without_repeats_the_error_is_what_the_model_leaves_over() -> None:
 
 def test_a_fraction_without_repeats_has_nothing_to_tell_effects_from_chance() -> None:
     assert fit({cell: (value,) for cell, value in FILTRATION.items()}) == Missing(
-        "8 runs leave fewer than 4 degrees of freedom to separate effects from chance"
+        "8 trials leave fewer than 4 degrees of freedom to separate effects from chance"
     )
 
 
@@ -141,8 +141,8 @@ def test_a_lost_setting_leaves_main_effects_as_far_as_they_can_be_told() -> None
     only: dict[Cell, tuple[float, ...]] = {
         cell: values * 3 for cell, values in whole.items() if cell in ((0, 0), (1, 1))
     }
-    assert fit(only) == Missing("too many settings have no run: effects cannot be told apart")
-    assert fit({}) == Missing("no run has a value")
+    assert fit(only) == Missing("too many settings have no trial: effects cannot be told apart")
+    assert fit({}) == Missing("no trial has a value")
 
 
 def test_95_percent_intervals_of_main_effects_hold_in_95_percent_of_experiments() -> None:

@@ -113,5 +113,5 @@ def test_pairs_of_the_same_runs_are_not_compared_with_one_another() -> None:
     assert levels_of(side("A", group_case()), "sender") == ["g1 + g2"]
     found = match_levels(one, "sender", "g1")
     assert [(match.base, match.other) for match in found.matches] == [tuple(alone)]
-    why = "it ran at once with the other pairs of its group, so the two are not separate runs"
+    why = "it ran at once with the other pairs of its group, so the two are not separate trials"
     assert [left.case.sender for left in found.left_over if left.why == why] == ["g1", "g2"]

@@ -141,7 +141,7 @@ def test_a_single_pair_has_no_verdict_and_is_told_what_to_do() -> None:
     assert (
         first_screen_of_comparison(found, Finding(0, ""))
         .caveats[-1]
-        .startswith("One backup is one run: name several")
+        .startswith("One backup is one trial: name several")
     )
 
 

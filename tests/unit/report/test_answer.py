@@ -224,8 +224,8 @@ def test_networks_are_followed_by_the_command_that_compares_them() -> None:
 def test_a_toll_is_not_told_of_runs_that_are_too_few() -> None:
     both = renumbered(scaling_trials((1,), 2), scaling_trials((1,), 2, network="vxlan"))
     [line] = [line for line in printed(both, 500) if "vxlan: throughput" in line]
-    assert "not enough runs" in line
-    assert "%" not in line.partition("not enough runs")[0]
+    assert "not enough trials" in line
+    assert "%" not in line.partition("not enough trials")[0]
 
 
 def test_a_line_that_is_full_is_not_called_a_limit_of_a_host() -> None:

@@ -60,7 +60,7 @@ def test_a_slower_result_ends_with_3_and_a_table_that_says_so(run: Run) -> None:
             1.0,
             3,
             "bold yellow",
-            "VERDICT  Not enough evidence: no verdict on slower in 1 of 1 comparisons: not enough runs; "
+            "VERDICT  Not enough evidence: no verdict on slower in 1 of 1 comparisons: not enough trials; "
             "take 4 or more on each side",
         ),
     ],
@@ -76,7 +76,8 @@ def test_of_a_single_case_the_first_screen_has_each_verdict_in_place_of_counts()
     screen = first_screen_of_comparison(found, exit_finding(found, ("slower",)))
     first, *further = [entry[0].prose for entry in screen.blocks[0].entries]
     assert first == (
-        "Throughput: +13.9 % (−5.6 to +37.4): not enough runs; about 40 runs on each side would tell ± 5.0 %"
+        "Throughput: +13.9 % (−5.6 to +37.4): interval too wide; about 40 trials on each side would tell "
+        "± 5.0 %"
     )
     assert first in screen.sentence
     listed = [entry[0].prose for entry in screen.lists[0].entries]
@@ -113,7 +114,7 @@ def test_an_equal_result_ends_with_0_and_a_thin_one_with_4(run: Run) -> None:
     code, out, _ = run("compare", "20260103", "20260104", "--full")
     assert code == 4
     assert (
-        "Not enough evidence: no verdict on slower in 1 of 1 comparisons: not enough runs; "
+        "Not enough evidence: no verdict on slower in 1 of 1 comparisons: not enough trials; "
         "take 4 or more on each side." in out
     )
     assert run("compare", "20260103", "20260104", "--fail-on", "nothing")[0] == 0

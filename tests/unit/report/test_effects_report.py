@@ -223,7 +223,7 @@ def test_effects_without_enough_runs_are_null_in_json_never_0() -> None:
     for found in group["responses"]:
         for one in found["main_effects"]:
             assert [one[key] for key in ("ratio", "ratio_low", "ratio_high", "p", "p_holm")] == [None] * 5
-            assert one["verdict"].startswith("not enough runs")
+            assert one["verdict"].startswith("not enough trials")
         assert found["best"]["setting"] is None
 
 
@@ -323,7 +323,7 @@ def test_a_level_without_enough_runs_is_said_in_the_chart_not_drawn_at_zero() ->
     assert {row["kind"] for row in rows} == {"unknown"}
     assert all("change" not in row for row in rows)
     drawn = ET.fromstring(render_svg(effects_chart.effect_spec(responses_of(made))))  # noqa: S314 - our own
-    assert [element.text for element in drawn.iter(f"{SVG}text")].count("not enough runs") == 6
+    assert [element.text for element in drawn.iter(f"{SVG}text")].count("not enough trials") == 6
 
 
 def test_a_wide_interval_is_cut_so_that_the_others_stay_readable() -> None:

@@ -57,7 +57,7 @@ def _time(ends: Ends) -> Iterator[Beside]:
     if measured_first(ends) is not None:
         yield Beside(
             "the time (not interleaved)",
-            f"all runs of {ends.base.name} and of {ends.other.name} lie apart in time: what drifted "
+            f"all trials of {ends.base.name} and of {ends.other.name} lie apart in time: what drifted "
             "meanwhile is in the ratio (order: interleaved)",
         )
 

@@ -22,7 +22,7 @@ from linewatt.model import Case, Provenance, Trial
 from linewatt.units import first_of
 
 ONE_AT_A_TIME = "one-at-a-time"
-NO_VALUE = "no run has a value"
+NO_VALUE = "no trial has a value"
 ZEROCOPY = "zerocopy"
 """the factor that is a parameter of the case as well"""
 
@@ -81,7 +81,7 @@ class Best:
     worse: int = 0
     """those of them that are worse than the base beyond doubt"""
     undecided: int = 0
-    """those of which there are not enough runs to tell"""
+    """those of which there are not enough trials to tell"""
     not_told: tuple[Setting, ...] = ()
     """settings that are not beyond chance behind it, or behind the base where that is kept"""
     not_run: Setting | None = None
@@ -230,7 +230,7 @@ class _Fitted:
         """A setting against the base, or why not."""
         sides = [len(self.runs.get(side_setting, ())) for side_setting in (base, changed)]
         if min(sides) < MIN_RUNS:
-            return Missing(f"{sides[0]} and {sides[1]} runs; {TAKE_MORE}")
+            return Missing(f"{sides[0]} and {sides[1]}; {TAKE_MORE}")
         return (
             self.model
             if isinstance(self.model, Missing)
@@ -335,7 +335,7 @@ def _best(
     compared = sum(isinstance(contrast, Contrast) for contrast in contrasts.values())
     if not compared:
         why = next(contrast for contrast in contrasts.values() if isinstance(contrast, Missing))
-        return Best(None, f"not enough runs to compare settings with the base ({why.reason})")
+        return Best(None, f"not enough trials to compare settings with the base ({why.reason})")
     judged = dict(zip(contrasts, verdicts_of_family(response, list(contrasts.values())), strict=True))
     better = {setting: verdict for setting, verdict in judged.items() if verdict.kind == "better"}
     if not better:

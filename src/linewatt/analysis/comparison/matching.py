@@ -338,7 +338,7 @@ def match_levels(side: Side, by: str, chosen: str) -> Matching:
         key = (identity(case, by), _pair(case, by))
         groups.setdefault(key, {}).setdefault(name(case), []).append(case)
     matches: list[Match] = []
-    why = "it ran at once with the other pairs of its group, so the two are not separate runs"
+    why = "it ran at once with the other pairs of its group, so the two are not separate trials"
     left_overs = [LeftOver(name(case), case, why) for case in shared]
     for group in groups.values():
         at_base = group.get(chosen, [])

@@ -18,7 +18,7 @@ from linewatt.analysis.comparison.confounders import Beside, also_different
 from linewatt.analysis.comparison.matching import Match
 from linewatt.analysis.comparison.verdicts import (
     COMPARISON,
-    TOO_FEW,
+    TOO_WIDE,
     Kind,
     Verdict,
     runs_advice,
@@ -290,12 +290,13 @@ def _contrast(draft: Draft) -> Contrast | Missing:
         lack = "that worked" if draft.response == THROUGHPUT else "with a value"
         return Missing(f"{' and '.join(f'{name} has no trial {lack}' for name in empty_sides)}")
     contrast = welch(draft.base, draft.other)
-    counts = f"{len(draft.base)} and {len(draft.other)} runs"
+    counts = f"{len(draft.base)} and {len(draft.other)}"
     if isinstance(contrast, Missing):
         return Missing(f"{counts}; {TAKE_MORE}")
     smallest = smallest_p(len(draft.base), len(draft.other))
     if smallest > ALPHA:
-        return replace(contrast, doubt=f"{counts} when shuffled give no p below {smallest:.2f}; {TAKE_MORE}")
+        doubt = f"{counts}, when shuffled, give no p below {smallest:.2f}; {TAKE_MORE}"
+        return replace(contrast, doubt=doubt)
     drift = _beyond_drift([(draft.base, draft.other)], draft.measured_first)
     return replace(contrast, beyond_drift=drift)
 
@@ -314,14 +315,14 @@ def _modes_of(draft: Draft) -> str:
         side_modes = modes([math.exp(value) for value in logs])
         if side_modes is not None:
             below = f"{100 * side_modes.apart_ratio:.0f} % below the other {side_modes.high.n}"
-            phrases.append(f"two modes in {name} ({side_modes.low.n} runs are {below})")
+            phrases.append(f"two modes in {name} ({side_modes.low.n} trials are {below})")
     return " and ".join(phrases)
 
 
 def _with_advice(draft: Draft, verdict: Verdict, matters: float | None) -> Verdict:
     """A verdict that says how many runs it takes, where the interval of those at hand is too wide."""
     contrast = draft.contrast
-    if isinstance(contrast, Missing) or contrast.doubt is not None or verdict.brief != TOO_FEW:
+    if isinstance(contrast, Missing) or contrast.doubt is not None or verdict.brief != TOO_WIDE:
         return verdict
     runs = len(draft.base), len(draft.other)
     return replace(verdict, advice=runs_advice(draft.response, contrast, runs, matters))

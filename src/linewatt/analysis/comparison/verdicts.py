@@ -2,7 +2,8 @@
 """Whether a difference is one, in words. Pure.
 
 A difference counts when it is significant among all that are looked at together (Holm) **and** beyond a
-stated factor. Everything else is said as what it is: no measurable effect within so much, or not enough runs.
+stated factor. Everything else is said as what it is: no measurable effect within so much, not enough
+trials, or too wide an interval.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ MATTERS_RATIO = 0.01
 """a smaller relative change is said to be small, however certain it is"""
 MATTERS_LOSS = 0.001
 """the same for a difference of shares, such as loss"""
-TOO_FEW = "not enough runs"
+TOO_FEW = "not enough trials"
+TOO_WIDE = "interval too wide"
 WIDEST = 5.0
-"""An effect that may be more than this many times what matters is not told from none: too few runs."""
+"""An effect that may be more than this many times what matters is not told from none."""
 
 
 Words = tuple[str, str]
@@ -54,22 +56,22 @@ EFFECTS = Wording(
     same=("no measurable effect (within ± {reach})", ""),
     small=("less than {limit}", ": {said}"),
     chance=("", ""),
-    doubt=("not enough runs to tell it from chance among {family} effects", ": {said}"),
+    doubt=("not enough trials to tell it from chance among {family} effects", ": {said}"),
     chance_is_doubt=True,
 )
 COMPARISON = Wording(
     same=("no difference shown", ", within ± {reach}"),
     small=("no difference that matters", ": {said}, less than the factor of {limit}"),
     chance=("no difference shown", ": {said}, not significant{among}"),
-    doubt=("not enough runs to tell it from chance{among}", ": {said}"),
+    doubt=("not enough trials to tell it from chance{among}", ": {said}"),
     chance_is_doubt=False,
 )
 
 
 DRIFT_WORDS: Words = (
     "not told from drift",
-    ": {said}; one side was measured after the other, and the trend of their runs may be "
-    "the difference: measure both in one campaign (order: interleaved), or take more runs",
+    ": {said}; one side was measured after the other, and the trend of their trials may be "
+    "the difference: measure both in one campaign (order: interleaved), or take more trials",
 )
 
 
@@ -106,7 +108,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """``change`` is ``None`` where there are not enough runs for one; ``details`` follow ``brief``.
+    """``change`` is ``None`` where there are not enough trials for one; ``details`` follow ``brief``.
 
     ``advice`` says how many runs would be enough, where the interval is too wide for a verdict.
     """
@@ -192,9 +194,9 @@ def runs_advice(
         (n for n in counts if critical_t(ALPHA, 2 * n - 2) * se_of_run <= reach_of_logs * math.sqrt(n)), None
     )
     if needed is None:
-        return f"even {MOST_RUNS} runs on each side would not tell ± {amount}"
+        return f"even {MOST_RUNS} trials on each side would not tell ± {amount}"
     step = 10 ** max(0, len(str(needed)) - 2)
-    return f"about {math.ceil(needed / step) * step} runs on each side would tell ± {amount}"
+    return f"about {math.ceil(needed / step) * step} trials on each side would tell ± {amount}"
 
 
 def _change(response: Response, contrast: Contrast, p_holm: float, p_all: float | None = None) -> Change:
@@ -238,7 +240,7 @@ class _Judge:
         if change.p < ALPHA and beyond and (self.wording.chance_is_doubt or not is_narrow):
             return self._verdict("undecided", self.wording.doubt, change)
         if not is_narrow:
-            return Verdict("undecided", TOO_FEW, f": anything from {span(self.response, change)}", change)
+            return Verdict("undecided", TOO_WIDE, f": anything from {span(self.response, change)}", change)
         chance = change.p < ALPHA and beyond
         return self._verdict("same", self.wording.chance if chance else self.wording.same, change)
 

@@ -78,7 +78,7 @@ def welch(base: Sequence[float], other_values: Sequence[float]) -> Contrast | Mi
     """
     fewest = min(len(base), len(other_values))
     if fewest < MIN_RUNS:
-        return Missing(f"{len(base)} and {len(other_values)} runs; {TAKE_MORE}")
+        return Missing(f"{len(base)} and {len(other_values)}; {TAKE_MORE}")
     (mean, squared), (other_mean, other_squared) = (
         _mean_and_squared_se(values) for values in (base, other_values)
     )
@@ -144,7 +144,7 @@ def over_strata(strata: Sequence[tuple[Sequence[float], Sequence[float]]]) -> Co
     """
     fewest = min(min(len(base), len(other_values)) for base, other_values in strata)
     if fewest < 2:
-        return Missing(f"{fewest} {'run' if fewest == 1 else 'runs'} on a side, and each needs 2")
+        return Missing(f"{fewest} {'trial' if fewest == 1 else 'trials'} on a side, and each needs 2")
     parts = [
         (_mean_and_squared_se(base), _mean_and_squared_se(other_values)) for base, other_values in strata
     ]

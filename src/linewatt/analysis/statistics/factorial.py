@@ -107,11 +107,11 @@ def fit(runs: Mapping[Cell, Sequence[float]]) -> Model | Missing:
     Every factor has a place in each setting; one whose level never changes is left out of the model.
     """
     if not runs:
-        return Missing("no run has a value")
+        return Missing("no trial has a value")
     cells = list(runs)
     counts = [1 + max(levels) for levels in zip(*cells, strict=True)]
     if any(len({cell[at] for cell in cells}) < count for at, count in enumerate(counts)):
-        return Missing("all runs at one level failed")
+        return Missing("all trials at one level failed")
     mains: dict[Block, _Array] = {
         (at,): _coded(cells, at, count) for at, count in enumerate(counts) if count > 1
     }
@@ -123,9 +123,9 @@ def fit(runs: Mapping[Cell, Sequence[float]]) -> Model | Missing:
         if rank == columns and max(repeated, len(cells) - columns) >= MIN_DF:
             return _solve(blocks, counts, runs)
         if rank < columns and blocks is mains:
-            return Missing("too many settings have no run: effects cannot be told apart")
+            return Missing("too many settings have no trial: effects cannot be told apart")
     return Missing(
-        f"{sum(map(len, runs.values()))} runs leave fewer than {MIN_DF} degrees of freedom to separate "
+        f"{sum(map(len, runs.values()))} trials leave fewer than {MIN_DF} degrees of freedom to separate "
         "effects from chance"
     )
 

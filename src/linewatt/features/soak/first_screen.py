@@ -188,7 +188,7 @@ def _trust(soak: Soak) -> str:
             verdict = f"doubtful ({', '.join(doubts)})" if doubts else fine.get(group) or "no doubt found"
             alike.setdefault(verdict, []).append(word)
     verdicts = [f"{', '.join(words)}: {verdict}" for verdict, words in alike.items()]
-    return " · ".join([*verdicts, "one soak is one run: its rate has no CI"])
+    return " · ".join([*verdicts, "one soak is one trial: its rate has no CI"])
 
 
 def _doubts(soak: Soak) -> Iterator[Entry]:

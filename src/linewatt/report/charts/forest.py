@@ -111,6 +111,6 @@ def _point(x: Spec) -> Spec:
 def _unknown() -> Spec:
     return {
         "transform": specs.only(kind="unknown"),
-        "mark": {"type": "text", "align": "left", "fontStyle": "italic", "text": "not enough runs"},
+        "mark": {"type": "text", "align": "left", "fontStyle": "italic", "text": "not enough trials"},
         "encoding": {"x": {"value": 4}, "color": {"value": specs.MUTED}},
     }

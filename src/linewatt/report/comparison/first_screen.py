@@ -73,7 +73,7 @@ MOST_NAMED = 3
 
 def one_run(name: str) -> str:
     """What to do where results of one run each have no verdict."""
-    return f"One {name} is one run: name several per side, compare A1,A2,A3,A4 B1,B2,B3,B4"
+    return f"One {name} is one trial: name several per side, compare A1,A2,A3,A4 B1,B2,B3,B4"
 
 
 def _has_verdicts(comparison: Comparison) -> bool:
@@ -101,7 +101,7 @@ def _tallies(comparison: Comparison) -> Iterator[str]:
 
 
 def _verdict_in_full(row: Row) -> str:
-    """``+3.5 % (−10.8 to +20.0): not enough runs; …``, ``−3.0 % (−3.4 to −2.6): slower``."""
+    """``+3.5 % (−10.8 to +20.0): interval too wide; …``, ``−3.0 % (−3.4 to −2.6): slower``."""
     verdict = row.verdict
     if row.outcome in ("better", "worse"):
         words = f"{_word(row)}{verdict.details}"

@@ -151,7 +151,7 @@ def test_means_without_a_spread_have_no_interval_and_no_certainty() -> None:
     found = advice()
     assert all(one.low is None and one.high is None for one in found.fleets)
     assert found.choice.sure == "not-known"
-    assert any("runs or more of each point" in one.what for one in found.next)
+    assert any("trials or more of each point" in one.what for one in found.next)
 
 
 def runs(
@@ -211,7 +211,7 @@ def test_how_sure_the_cheapest_is(second: float, off: float | None, sure: str) -
 def test_more_runs_are_advised_where_they_would_tell() -> None:
     found = advice([runs(1, 50.0, 200.0), runs(2, 50.0, 200.8)])
     assert found.choice.sure == "open"
-    (words,) = [one.what for one in found.next if "runs of both" in one.what]
+    (words,) = [one.what for one in found.next if "trials of both" in one.what]
     assert 5 < int(words.split()[1]) <= 100
 
 

@@ -106,7 +106,7 @@ def test_a_base_that_all_others_are_slower_than_is_the_best(tmp_path: Path) -> N
             {"values": {"cv": 0.3, "trials": 3}},
             "other settings is better beyond doubt; take more trials, or name settings yourself",
         ),
-        (large_is_faster, {"values": {"trials": 1}}, "not enough runs to compare settings with the base"),
+        (large_is_faster, {"values": {"trials": 1}}, "not enough trials to compare settings with the base"),
         (large_is_faster, {"factors": {}}, "is not an experiment: its trials vary no factor"),
     ],
     ids=["too few to tell", "one trial of each", "no factors"],

@@ -43,11 +43,11 @@ def test_two_soaks_are_one_run_each_and_the_verdict_is_not_enough_runs(run: Run)
     code, out, err = run(*PAIR, "--full")
     assert (code, err) == (4, "")
     (rate,) = [line for line in out.splitlines() if line.startswith("Mean rate")]
-    assert rate.endswith("not enough runs: 1 and 1 runs; take 4 or more on each side")
+    assert rate.endswith("not enough trials: 1 and 1; take 4 or more on each side")
     assert "One soak is one measurement" in out
     assert "with linewatt history" in out
     assert out.rstrip().endswith(
-        "Not enough evidence: no verdict on slower in 3 of 3 comparisons: not enough runs; "
+        "Not enough evidence: no verdict on slower in 3 of 3 comparisons: not enough trials; "
         "take 4 or more on each side."
     )
     assert all(row["kind"] == "undecided" for row in document(run)["comparisons"])

@@ -176,7 +176,7 @@ def test_scaling_tables_compare_case_by_case(run: Run) -> None:
     one, other = sorted(path.name for path in Path("results").iterdir())
     code, out, _ = run("compare", one, other)
     assert code == 4
-    assert "not enough runs" in out
+    assert "not enough trials" in out
 
 
 def test_the_line_rate_of_a_table_is_what_its_throughput_is_a_part_of(run: Run) -> None:
@@ -496,7 +496,7 @@ def test_two_text_columns_of_a_scaling_table_are_one_experiment(run: Run) -> Non
     Path("t.csv").write_text(f"instances,throughput_mbps,os,nic\n{table}")
     assert run("import", "t.csv")[0] == 0
     shown = run("show")[1]
-    assert "not enough runs" not in shown
+    assert "not enough trials" not in shown
     assert "201.0 Mbps" in shown
     assert "at nic=cx7: faster" in shown
     factors = [case["factors"] for case in json.loads(run("show", "--json")[1])["cases"]]

@@ -78,14 +78,15 @@ def _rival(best: Fleet, rival: Fleet, choice: Choice) -> Measurement | None:
     change = max(0.0, worth(high, by) - worth(low, by)) / worth(best.totals, by)
     pair = f"{best.point.instances} and {instances} instances"
     if not alike:
-        why = f"{pair} are apart by the spread of their runs, not by how far the meter may be off"
+        why = f"{pair} are apart by the spread of their trials, not by how far the meter may be off"
         return Measurement(instances, "both points with a meter of a smaller error", why, change)
     runs = _runs_needed(best, rival, by)
     why = f"the intervals of {pair} overlap"
     if runs is None:
-        why += f"; they are so near that more than {MOST_RUNS} runs would be needed"
-        return Measurement(instances, "more runs, if it matters at all", why, change)
-    return Measurement(instances, f"about {runs} runs of both points, if they spread as before", why, change)
+        why += f"; they are so near that more than {MOST_RUNS} trials would be needed"
+        return Measurement(instances, "more trials, if it matters at all", why, change)
+    needed = f"about {runs} trials of both points, if they spread as before"
+    return Measurement(instances, needed, why, change)
 
 
 def _runs_needed(best: Fleet, rival: Fleet, by: By) -> int | None:
@@ -172,8 +173,8 @@ def _repeats(best: Fleet, choice: Choice) -> Measurement | None:
     """Runs, where there is nothing that tells chance from a difference."""
     if choice.sure != "not-known":
         return None
-    why = "without a spread over runs nobody can tell what differs from chance"
-    return Measurement(best.point.instances, f"{FEWEST_RUNS} runs or more of each point", why)
+    why = "without a spread over trials nobody can tell what differs from chance"
+    return Measurement(best.point.instances, f"{FEWEST_RUNS} trials or more of each point", why)
 
 
 def _idle(best: Fleet, by: By, question: Question) -> Measurement | None:

@@ -116,7 +116,7 @@ def how_sure(advice: FleetAdvice) -> str:
     words: dict[Sure, str] = {
         "clear": f"Sure: its 95 % interval is apart from that of every other point; {next_one}",
         "clear-if-meter-errs-alike": f"Sure only as far as the meter errs alike at all points: its interval "
-        f"is apart from that of {rivals} instances by the spread of runs, not by the meter's error; "
+        f"is apart from that of {rivals} instances by the spread of trials, not by the meter's error; "
         f"{next_one}",
         "open": f"Not sure: {rivals} instances may be as cheap, their 95 % intervals overlap; {next_one}",
         "not-known": f"How sure is not known, as points have no interval; {next_one}",
@@ -213,17 +213,17 @@ def _of_supplies(advice: FleetAdvice) -> Iterator[str]:
 def _of_intervals(fleets: Sequence[Fleet]) -> Iterator[str]:
     alone = [fleet for fleet in fleets if fleet.low is None and fleet.point.throughput_bps.runs == 1]
     if alone:
-        yield f"{_points(alone, fleets)}: one run, so no interval, and nothing tells a difference from chance"
+        yield f"{_points(alone, fleets)}: one trial: no interval, and nothing tells a difference from chance"
     wide = [fleet for fleet in fleets if fleet.low is None and fleet.point.throughput_bps.runs > 1]
     if wide:
-        yield f"{_points(wide, fleets)}: runs spread so far that no interval of servers can be told"
+        yield f"{_points(wide, fleets)}: trials spread so far that no interval of servers can be told"
     watts_alone = [
         fleet
         for fleet in fleets
         if fleet.low is not None and fleet.point.power_w is not None and fleet.low.power_w is None
     ]
     if watts_alone:
-        yield f"{_points(watts_alone, fleets)}: one run with watts, so no interval of power, energy and money"
+        yield f"{_points(watts_alone, fleets)}: one trial with watts: no interval of power, energy and money"
     boundless = [
         fleet for fleet in fleets if fleet.low and fleet.low.power_w is not None and _boundless(fleet)
     ]
@@ -328,7 +328,7 @@ def remarks(advice: FleetAdvice) -> Iterator[str]:
     if any(fleet.low is not None for fleet in advice.fleets):
         yield (
             "Intervals: from the most throughput with the least watts to the reverse, each at the end of its "
-            "95 % CI over runs; watts also by the whole of the meter's error, which no run makes smaller."
+            "95 % CI over trials; watts also by the whole of the meter's error, which no trial makes smaller."
         )
 
 

@@ -146,7 +146,7 @@ def _interval(advice: FleetAdvice, fleet: Fleet) -> Cell:
     ends = [_of(totals, by) for totals in (fleet.low, fleet.high)]
     end_texts = [amount(end) if by == "cost_year" else _scaled(end, scale) for end in ends if end is not None]
     if len(end_texts) < 2:
-        return Cell(MISSING, reason="one run")
+        return Cell(MISSING, reason="one trial")
     return Cell(" to ".join(end_texts))
 
 

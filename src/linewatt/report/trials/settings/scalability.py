@@ -223,7 +223,7 @@ def case_row_schema() -> Keys:
             keys[f"{field}_{name}_ratio"] = said(
                 maybe(NUMBER), f"{title}: share of time, mean of these CPUs."
             )
-    keys["throughput_modes"] = said(maybe(COUNT), "Groups that runs fall into; null: too few runs to tell.")
+    keys["throughput_modes"] = said(maybe(COUNT), "Groups that trials fall into; null: too few to tell.")
     for name in ("high", "low"):
         keys |= mean_schema(f"throughput_mode_{name}_bps")
     flags = said(TEXT, "Codes of findings, with blanks between.")
