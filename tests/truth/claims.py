@@ -209,6 +209,14 @@ def _stolen(found: re.Match[str], _: Case, raws: Sequence[Raw]) -> Pairs:
     yield found["used"], len(cpus) * raw.busy(found["host"], cpus)
 
 
+def _silence(found: re.Match[str], case: Case, raws: Sequence[Raw]) -> Pairs:
+    """The sentence is about one of both ends, and does not say which: the one that was silent longest."""
+    (raw,) = raws
+    longest_s, usual_s = max(raw.silence(case[end]) for end in ENDS)
+    yield found["silent"], longest_s
+    yield found["usual"], usual_s
+
+
 def _layout(found: re.Match[str], _: Case, raws: Sequence[Raw]) -> Pairs:
     """What stands in the plan: the CPUs of the trials, and how many instances they have."""
     known = {"CPU": {cpu for raw in raws for end in ENDS for cpu in raw.trial[end]["app_cpu"]["cpus"]}}
@@ -296,6 +304,10 @@ CLAIMS: tuple[tuple[str, Claim], ...] = (
         rf"after, within the window of (?P<window>{NUMBER}) s; it changes the mean by "
         rf"(?P<effect>[+−]{NUMBER}) %",
         _segment,
+    ),
+    (
+        rf"no CPU reading for (?P<silent>{NUMBER}) s \(usually one every (?P<usual>{NUMBER}) s\)",
+        _silence,
     ),
     (r"(?P<count>\d+) instances run on CPU (?P<cpu>\d+)", _layout),
     (r"CPU (?P<cpu>\d+) runs a load process and does the receive work", _layout),

@@ -69,6 +69,12 @@ class Readings:
         late_s = BMC_AVERAGES_S / 2
         return area(points, self.start_s + late_s, self.end_s + late_s) / self.seconds
 
+    def silence(self, host: str) -> tuple[float, float]:
+        """The longest span of a record of mpstat that touches the window, and the usual one, s."""
+        spans = [(record["received_s"], record["span_s"]) for record in self._records(host, "mpstat")][1:]
+        within = [span_s for received_s, span_s in spans if self.inside(received_s - span_s, received_s) > 0]
+        return max(within), median(span_s for _, span_s in spans)
+
     def _records(self, host: str, source: str) -> Iterator[dict[str, Any]]:
         lines = self.texts[f"{host}/{source}.jsonl"].splitlines()
         yield from map(json.loads, lines)

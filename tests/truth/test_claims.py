@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from itertools import accumulate
 
 import pytest
 from tests.truth.raw import Raw
@@ -43,11 +44,26 @@ class Intervals(Raw):
         self.texts = {"h2/iperf3-server-1.json": json.dumps({"intervals": [{"sum": one} for one in sums]})}
 
 
+class Silent(Raw):
+    """A trial of which nothing but the spans of its CPU readings is known: h1 is regular."""
+
+    def __init__(self, spans_s: Sequence[float]) -> None:
+        self.start_s, self.end_s = 100.0, 100.0 + sum(spans_s)
+        self.trial = {"number": 1, "case": {"sender": "h1", "receiver": "h2"}}
+        self.texts = {
+            f"{host}/mpstat.jsonl": "\n".join(
+                json.dumps({"received_s": end_s, "span_s": span_s})
+                for end_s, span_s in zip(accumulate(spans, initial=100.0), (0.0, *spans), strict=True)
+            )
+            for host, spans in (("h1", [1.0] * 5), ("h2", spans_s))
+        }
+
+
 class SaidOf(Said):
     """A result of one trial with this finding."""
 
-    def __init__(self, code: str, sentence: str, rates_bps: Sequence[float]) -> None:
-        self.raws = [Intervals(rates_bps)]
+    def __init__(self, code: str, sentence: str, raw: Raw | Sequence[float]) -> None:
+        self.raws = [raw if isinstance(raw, Raw) else Intervals(raw)]
         self.document = {"flags": [{"code": code, "evidence": [{"trials": [1], "evidence": sentence}]}]}
 
 
@@ -77,3 +93,14 @@ def test_no_finding_on_the_course_is_true_with_another_number(
 @pytest.mark.parametrize("sentence", ["throughput wanders", "throughput rises by 5 % a second"])
 def test_no_sentence_is_true_of_which_nothing_was_counted(sentence: str) -> None:
     assert SaidOf("throughput-drifts", sentence, SEGMENT_BPS).true_courses() == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("silent", "usual", "is_true"), [("2.4", "1.0", True), ("3.4", "1.0", False), ("2.4", "0.5", False)]
+)
+def test_a_host_stood_still_if_its_raw_cpu_readings_have_the_gap(
+    silent: str, usual: str, is_true: bool
+) -> None:
+    sentence = f"no CPU reading for {silent} s (usually one every {usual} s): the host stalled"
+    said = SaidOf("host-stood-still", sentence, Silent([1.0, 1.0, 2.4, 1.0, 1.0]))
+    assert said.true_courses() == ({"host-stood-still"} if is_true else frozenset())

@@ -66,8 +66,9 @@ class Said:
         return [one["code"] for one in self.findings if one["rank"] != "note"]
 
     def true_courses(self) -> frozenset[str]:
-        """Findings on how throughput ran, where the raw files have every number that each of them says."""
-        courses = [one for one in self.findings if one["code"] in COURSES]
+        """Findings on how throughput ran, and on a host that stood still, where the raw files have every
+        number that each of them says."""
+        courses = [one for one in self.findings if one["code"] in COURSES | STALLS]
         return frozenset(one["code"] for one in courses if all(map(self._is_in_raw_files, one["evidence"])))
 
     def _is_in_raw_files(self, seen: Document) -> bool:
@@ -182,6 +183,8 @@ come before a truth that holds on a busy machine"""
 STOLEN = frozenset({"cpu-stolen"})
 """what a hypervisor rightly raises, where the kernel counted that it took CPU time"""
 COURSES = frozenset(kind.code for kind in steadiness.KINDS if kind.is_course)
+STALLS = frozenset({"host-stood-still"})
+"""what a virtual machine that loses time rightly raises, and receive work that takes all of a sensor's CPU"""
 LAYOUT = {"app-irq-share-cpu", "instances-share-cpu", "streams-share-cpu", "hosts-share-cpus"}
 
 
