@@ -93,9 +93,13 @@ def test_what_is_planted_is_found_and_kept(make_lab: Callable[..., lab.Lab], tmp
         done = bench.run(*asked, "--allow-commands", "--json", limit_s=RUN_LIMIT_S)
     assert "late against plug of h2: 14 trials of 11 s, up and down 6 levels of tcp" in done.stderr
     found = json.loads(done.stdout)
-    assert found["gain"]["value"] == pytest.approx(GAIN, abs=0.005), found
-    assert found["offset_w"]["value"] == pytest.approx(OFFSET_W, abs=1.0), found
-    assert found["delay_s"]["value"] == pytest.approx(DELAY_S, abs=0.3), found
+    for name, planted, near in (
+        ("gain", GAIN, 0.005),
+        ("offset_w", OFFSET_W, 1.0),
+        ("delay_s", DELAY_S, 0.3),
+    ):
+        low, high = found[name]["low"], found[name]["high"]
+        assert found[name]["value"] == pytest.approx(planted, abs=max(near, (high - low) / 2)), found[name]
     assert "late reads " in (shown := bench.run("show").stdout)
     assert f" above plug, {found['delay_s']['value']:.1f}" in shown, (found, shown)
     assert " above plug, 3.0" in shown or " above plug, 2.9" in shown, shown
