@@ -101,6 +101,21 @@ KINDS = (
         name="Other processes on a full CPU",
     ),
     Kind(
+        "limiting-cpu-not-tested",
+        "note",
+        "case",
+        (),
+        "An app or IRQ CPU was full, and mpstat cannot show whether other processes used part of it "
+        "(`limiting-cpu-shared`). Processes that were seen only on that CPU, with more than "
+        f"{FOREIGN_CORES:g} of it, are ruled out.",
+        f"An app or IRQ CPU is {percent(FULL_RATIO)} or more busy, the load is rate-limited, and the kernel "
+        "charges CPU time by the tick, or whether it does is unknown.",
+        "Look for other processes there (ps -eLo psr,pcpu,comm). Or measure without a rate, or on a kernel "
+        "that accounts exactly.",
+        name="Not tested: other processes on a full CPU",
+        untested="other processes on a full CPU",
+    ),
+    Kind(
         "cpu-stolen",
         "doubtful",
         "case",

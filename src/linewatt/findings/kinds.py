@@ -40,6 +40,8 @@ class Kind:
     """the figure whose mean it must change by more than the uncertainty; otherwise it is a note"""
     is_course: bool = False
     """whether it says how throughput ran in the window: findings that name a cause are said before it"""
+    untested: str = ""
+    """what could not be checked, if the finding says that: first screens name it beside the verdicts"""
 
     def as_note(self) -> Kind:
         """The same kind with an effect too small to make figures doubtful."""

@@ -102,7 +102,10 @@ LIES: dict[str, tuple[Lie, ...]] = {
             how="limits are judged by the busiest CPU of each role, which is stored beside the mean",
         ),
         Lie("Other processes in the window", ("foreign-load", "host-not-idle")),
-        Lie("Throughput trusted although others use the limiting CPU", ("limiting-cpu-shared",)),
+        Lie(
+            "Throughput trusted although others use the limiting CPU",
+            ("limiting-cpu-shared", "limiting-cpu-not-tested"),
+        ),
         Lie("Steal by a hypervisor", ("cpu-stolen",)),
         Lie("A CPU quota of a container or service throttles the load", ("cpu-quota-throttled",)),
         Lie("A cpuset or an inherited affinity leaves the load fewer CPUs than planned", ("cpus-withheld",)),

@@ -333,6 +333,43 @@ def test_of_a_paced_load_that_ticks_may_charge_wrongly_others_must_have_been_see
     assert "limiting-cpu-shared" not in told
     exact = [one.code for one in measured(paced, setup(tick_accounting={"h2": False})).flags]
     assert "limiting-cpu-shared" in exact
+    assert "limiting-cpu-not-tested" not in exact
+
+
+@pytest.mark.parametrize(
+    ("by_tick", "reason"),
+    [
+        (True, "the kernel charges CPU time by the tick"),
+        (None, "how the kernel charges CPU time is unknown"),
+    ],
+)
+def test_a_full_cpu_that_ticks_cannot_account_for_is_named_as_not_tested(
+    by_tick: bool | None, reason: str
+) -> None:
+    paced = both(case(rate_bps=9e9), rates(6.4e9), cpu("h2", APP, usr=0.5, sys=0.48), load(0.5, 0.98))
+    ticks = setup(tick_accounting={"h1": False, "h2": by_tick})
+    trial = measured(paced, ticks)
+    (flag,) = [flag for flag in trial.flags if flag.code == "limiting-cpu-not-tested"]
+    assert (flag.where, kind_of(flag.code).rank) == ("h2", "note")
+    assert flag.evidence == (
+        f"app CPU 0 98 % busy; the load is rate-limited and {reason}, so mpstat cannot show whether other "
+        "processes used part of it"
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        case(rate_bps=None),
+        cpu("h2", APP, usr=0.5, sys=0.3),
+        on_receiver(busy("stress-ng", APP, 0.5)),
+    ],
+    ids=["as fast as it goes", "room left", "others were seen there"],
+)
+def test_sharing_of_a_cpu_is_tested_where_ticks_or_what_was_seen_can_tell(change: Change) -> None:
+    paced = both(case(rate_bps=9e9), rates(6.4e9), cpu("h2", APP, usr=0.5, sys=0.48), load(0.5, 0.98))
+    trial = measured(paced, setup(tick_accounting={"h2": True}), change)
+    assert "limiting-cpu-not-tested" not in [flag.code for flag in trial.flags]
 
 
 def test_threads_that_take_packets_are_not_named_beside_a_stranger() -> None:

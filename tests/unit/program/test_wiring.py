@@ -174,6 +174,9 @@ LIES: dict[str, Change] = {
         cpu("h2", IRQ, sys=0.5, soft=0.48),
         readback("h2", other_processes=(OtherProcess("kworker/1:2", 63, (IRQ,), 0.5, kernel=True),)),
     ),
+    "limiting-cpu-not-tested": both(
+        PACED, rates(5e9), setup(tick_accounting={"h2": True}), cpu("h2", IRQ, sys=0.02, soft=0.96)
+    ),
     "cpu-quota-throttled": readback(
         "h1", outside_limits=OutsideLimits(22.0, (CgroupThrottling("/load", 220, 220, 19.8, 0.1, 0.1),))
     ),

@@ -164,6 +164,20 @@ def test_what_is_doubtful_is_said_with_evidence_and_remedy() -> None:
     assert "(a)" in said(found.cost)[0].figures[0]
 
 
+def test_a_check_that_was_not_possible_stands_beside_the_verdicts() -> None:
+    evidence = "app CPU 0 98 % busy; the load is rate-limited"
+    untested = Flag("limiting-cpu-not-tested", "h2", evidence, "measure without a rate")
+    trials = [replace(trial, flags=(untested,)) for trial in scaling_trials((1,))]
+    doubts = answer_of(*trials).doubts
+    assert doubts.remark == ("throughput, CPU: no doubt found · not tested: other processes on a full CPU")
+    assert "Not tested" not in words(doubts)
+    [note] = digest_of(result(trials)).notes
+    assert (note.title, note.sightings[0].evidence) == (
+        "Not tested: other processes on a full CPU",
+        evidence,
+    )
+
+
 def test_watts_are_marked_where_they_were_not_measured() -> None:
     found = answer_of(*powered(scaling_trials(), provenance="simulated"))
     receiver = said(found.cost)[0]

@@ -64,14 +64,26 @@ def _with_foreign(seen: Seen, end: EndResult) -> EndResult:
 
 def _shared_cpus(seen: Seen, end: EndResult, host_account: Account) -> Iterator[SharedCpu]:
     """Full CPUs of this end's roles that others used a part of: the load had less of them than there is."""
-    by_ticks = seen.case.paced and seen.setup.tick_accounting.get(end.host) is not False
     for shared_cpu in _on_roles(seen, end, host_account):
-        others = 0.0 if by_ticks else shared_cpu.other_cores
+        others = 0.0 if may_be_misjudged(seen, end) else shared_cpu.other_cores
         if others <= (EXCESS_CORES if shared_cpu.load_cores else FOREIGN_CORES):
             others_seen = seen_cores(end.other_processes, shared_cpu.cpus)
             others = others_seen if others_seen > FOREIGN_CORES else 0.0
         if others and shared_cpu.busy_ratio >= FULL_RATIO:
             yield replace(shared_cpu, other_cores=min(others, shared_cpu.busy_ratio * len(shared_cpu.cpus)))
+
+
+def may_be_misjudged(seen: Seen, end: EndResult) -> bool:
+    """Whether the kernel may charge the load too little or too much: by the tick, in step with its pace."""
+    return seen.case.paced and seen.setup.tick_accounting.get(end.host) is not False
+
+
+def full_cpus(seen: Seen, end: EndResult, host_account: Account) -> list[SharedCpu]:
+    """Full CPUs of this end's roles where the load's use is known, the busiest first."""
+    measured_cpus = (cpu for cpu in _on_roles(seen, end, host_account) if cpu.load_cores is not None)
+    return sorted(
+        (cpu for cpu in measured_cpus if cpu.busy_ratio >= FULL_RATIO), key=lambda cpu: -cpu.busy_ratio
+    )
 
 
 def _on_roles(seen: Seen, end: EndResult, host_account: Account) -> Iterator[SharedCpu]:

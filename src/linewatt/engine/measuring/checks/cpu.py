@@ -20,7 +20,15 @@ from linewatt.analysis.limits import (
     throttled_words,
     waited_words,
 )
-from linewatt.engine.measuring.accounts import Account, account, load_by_cpus, load_cores, on_one_machine
+from linewatt.engine.measuring.accounts import (
+    Account,
+    account,
+    full_cpus,
+    load_by_cpus,
+    load_cores,
+    may_be_misjudged,
+    on_one_machine,
+)
 from linewatt.engine.measuring.cut import Seen
 from linewatt.findings import (
     BUSY_IDLE_CORES,
@@ -61,6 +69,7 @@ def check(seen: Seen) -> Iterator[Flag]:
         if end.host not in reported_hosts:
             yield from foreign(seen, end)
         yield from on_full(end)
+        yield from untested_on_full(seen, end)
         yield from out_of_quota(end)
         reported_hosts |= {machine_end.host for machine_end in on_one_machine(seen, end)}
         yield from stolen(end)
@@ -132,9 +141,8 @@ def foreign(seen: Seen, end: EndResult) -> Iterator[Flag]:
     beyond = sum(host_account.elsewhere.values()) + excess - (seen.setup.idle_cores.get(end.host) or 0.0)
     if beyond <= max(FOREIGN_CORES, FOREIGN_RATIO * host_account.load):
         return
-    ticks = seen.case.paced and seen.setup.tick_accounting.get(end.host) is not False
     surely = host_account.at_least - host_account.load > EXCESS_CORES
-    if excess > sum(host_account.elsewhere.values()) and ticks and not surely:
+    if excess > sum(host_account.elsewhere.values()) and may_be_misjudged(seen, end) and not surely:
         yield Flag(
             "cpu-accounting-disagrees",
             end.host,
@@ -168,6 +176,27 @@ def on_full(end: EndResult) -> Iterator[Flag]:
                 ]
             ),
             "find what else runs there (ps -eLo psr,pcpu,comm), stop it or move it, and measure again",
+        )
+
+
+def untested_on_full(seen: Seen, end: EndResult) -> Iterator[Flag]:
+    """A full CPU of a role of which ticks cannot tell whether others used it, where none were seen there."""
+    host_account = account(seen, end)
+    if end.shared_cpus or not may_be_misjudged(seen, end) or isinstance(host_account, Missing):
+        return
+    for full_cpu in full_cpus(seen, end, host_account)[:1]:
+        by_tick = (
+            "the kernel charges CPU time by the tick"
+            if seen.setup.tick_accounting.get(end.host)
+            else "how the kernel charges CPU time is unknown"
+        )
+        yield Flag(
+            "limiting-cpu-not-tested",
+            end.host,
+            f"{_where_shared(full_cpu)}; the load is rate-limited and {by_tick}, so mpstat cannot show "
+            "whether other processes used part of it",
+            "look for other processes there (ps -eLo psr,pcpu,comm); or measure without a rate, or on a "
+            "kernel that accounts exactly",
         )
 
 
@@ -206,9 +235,13 @@ def _shared_words(end: EndResult, shared: SharedCpu) -> str:
     """``app CPU 1 98 % busy: the load 0.48, other processes 0.50 (stress-ng), softirqs 0.00 cores``."""
     load = "" if shared.load_cores is None else f"the load {shared.load_cores:.2f}, "
     others = f"other processes {shared.other_cores:.2f}{_names(end, shared.cpus, shared.other_cores)}"
+    return f"{_where_shared(shared)}: {load}{others}, softirqs {shared.softirq_cores:.2f} cores"
+
+
+def _where_shared(shared: SharedCpu) -> str:
+    """``app CPU 1 98 % busy``."""
     where = f"{'IRQ' if shared.role == 'irq' else 'app'} CPU {format_cpulist(shared.cpus)}"
-    busy = format_percent(shared.busy_ratio, 0)
-    return f"{where} {busy} busy: {load}{others}, softirqs {shared.softirq_cores:.2f} cores"
+    return f"{where} {format_percent(shared.busy_ratio, 0)} busy"
 
 
 def _names(end: EndResult, cpus: Iterable[int], cores: float) -> str:

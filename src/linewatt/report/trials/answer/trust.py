@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from linewatt.analysis import Finding
 from linewatt.analysis.cases import CaseSummary
 from linewatt.findings import Figure, kind_of
-from linewatt.model import ENDS, Role
+from linewatt.model import ENDS, Case, Role
 from linewatt.report.findings import FindingNote, letter_ranges
 from linewatt.report.printing.screen import TRUST, Block, Entry, Line
 from linewatt.report.provenance import provenance_words as provenance_words
@@ -70,8 +70,9 @@ def trust_block(
     """
     costing_spots = () if costing is None else spots_of(costing, view)
     all_bests = best_cases if costing is None else (*best_cases, costing)
-    verdicts = " · ".join(_verdicts(view, all_bests, costs, costing_spots))
-    cases = [*(best.summary for best in all_bests), *(summary for summary, _ in costs)]
+    summaries = [*(best.summary for best in all_bests), *(summary for summary, _ in costs)]
+    cases = {summary.case for summary in summaries}
+    verdicts = " · ".join((*_verdicts(view, all_bests, costs, costing_spots), *_untested(view, cases)))
     doubts = tuple(_doubts(view, cases))
     entries, briefs = tuple(entry for entry, _ in doubts), tuple(brief for _, brief in doubts)
     return Block(TRUST, entries, verdicts, rest="finding", briefs=briefs)
@@ -91,6 +92,13 @@ def _verdicts(
             alike.setdefault(verdict, []).append(word)
     for verdict, words in alike.items():
         yield f"{', '.join(words)}: {verdict}"
+
+
+def _untested(view: Digest, cases: set[Case]) -> Iterator[str]:
+    """What could not be checked of these cases: the reasons are among the findings."""
+    checks = [note.kind.untested for note in view.notes if note.kind.untested and cases & {*note.cases}]
+    if checks:
+        yield f"not tested: {', '.join(checks)}"
 
 
 def _of_throughput(view: Digest, best_cases: Sequence[Best]) -> str:
@@ -164,12 +172,11 @@ def _of_end(view: Digest, group: Figure, cases: Sequence[CaseSummary], role: Rol
     return _joined(filter(None, (unmeasured, *_doubtful(view, codes))), of_one_trial, view)
 
 
-def _doubts(view: Digest, summaries: Iterable[CaseSummary]) -> Iterator[tuple[Entry, str]]:
+def _doubts(view: Digest, cases: set[Case]) -> Iterator[tuple[Entry, str]]:
     """The gravest reasons not to trust a figure shown, each with what to do; then what else was found.
 
     Behind each of them a few words, for where it has no line.
     """
-    cases = {summary.case for summary in summaries}
     shown_notes = [note for note in view.notes if cases & set(note.cases)]
     graves = [
         finding
@@ -183,7 +190,7 @@ def _doubts(view: Digest, summaries: Iterable[CaseSummary]) -> Iterator[tuple[En
         letter, words_of_doubt = f"({note.mark})", _doubt(note.title, note_findings)
         entry = tuple(Line(letter, prose=words, style="yellow") for words in words_of_doubt)
         yield entry, f"{letter} {note.title}"
-    others = [note for note in shown_notes if note not in grave]
+    others = [note for note in shown_notes if note not in grave and not note.kind.untested]
     elsewhere = [note for note in view.notes if note not in shown_notes]
     if others:
         lead, noun = ("also found", "other finding") if grave else ("found", "finding")
