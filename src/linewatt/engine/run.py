@@ -171,7 +171,7 @@ class Run(ABC, Generic[E_co]):
         if not shared:
             return
         for pair in shared:
-            self._say(events.Warned(f"{pair.text}: what one uses, the other lacks"))
+            self._say(events.Warned(f"{pair.text}: {pair.effect}"))
         self._campaign = replace(self._campaign, hosts=with_shared_cpus(specs, shared))
         self._session.specs |= with_shared_cpus(self._session.specs, shared)
 

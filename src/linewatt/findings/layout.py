@@ -54,8 +54,10 @@ KINDS = (
         "doubtful",
         "campaign",
         ("cpu",),
-        "Both ends run on the same CPUs, as hosts of a lab may: the CPU use of each includes the other's.",
-        "The inventory says which hosts share CPUs; or two of them have the same boot id, and CPUs in common.",
+        "The CPU figures of both ends count the same CPUs, as hosts of a lab may: the CPU use of each includes "
+        "the other's.",
+        "The inventory says which hosts share CPUs; or two of them have the same boot id, and CPUs in common "
+        "that their logins may use or their CPU figures count.",
         "For figures on CPU cost, use hosts that do not share CPUs.",
     ),
 )

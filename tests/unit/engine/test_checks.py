@@ -74,13 +74,14 @@ def test_hosts_on_the_same_cpus_are_told() -> None:
     lab = replace(H1, shares_cpus_with=("h2",))
     (told,) = layout.placement(CASE, [instance(0, "0", "1")], [lab, H2])
     assert told.code == "hosts-share-cpus"
-    assert (
-        told.evidence == "both ends run on the same CPUs, so the CPU use of each contains that of the other"
+    assert told.evidence == (
+        "the CPU figures of both ends count the same CPUs, so the CPU use of each contains that of the other"
     )
     (told,) = layout.placement(CASE, [instance(0, "0", "1")], [lab, H2, replace(H2, name="h3")])
     assert (told.where, told.evidence) == (
         "h1, h2",
-        "these hosts run on the same CPUs, so the CPU use of each contains that of the others",
+        "the CPU figures of these hosts count the same CPUs, so the CPU use of each contains that of the "
+        "others",
     )
 
 

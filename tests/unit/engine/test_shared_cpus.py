@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts of two names that are one machine: noticed by boot id and CPUs, said once, kept apart from labs."""
+"""Hosts of two names that are one machine: noticed by boot id, said once, kept apart from labs."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def facts(boot_id: str | None, allowed: list[int] | None, online: list[int] | No
     return {"system": system, "cpus": {"allowed": allowed, "online": online or [0, 1, 2, 3]}}
 
 
-def spec(name: str, *neighbours: str) -> HostSpec:
-    return HostSpec(name, "192.0.2.1", "eth0", shares_cpus_with=neighbours)
+def spec(name: str, *neighbours: str, cpus: tuple[int, ...] | None = None) -> HostSpec:
+    return HostSpec(name, "192.0.2.1", "eth0", shares_cpus_with=neighbours, cpus=cpus)
 
 
 def found(
@@ -34,8 +34,24 @@ def test_one_boot_id_and_common_cpus_are_noticed() -> None:
     (one,) = found(a=facts(A_BOOT, [0, 1, 2]), b=facts(A_BOOT, [1, 2, 3]))
     assert one == SharedCpus(("a", "b"), frozenset({1, 2}))
     assert one.text == "a and b are one machine (the same boot id) and share CPUs 1-2"
+    assert one.effect == "what one uses, the other lacks"
     (one,) = found(a=facts(A_BOOT, None, [0]), b=facts(A_BOOT, [0]))
     assert one.text.endswith("and share CPU 0")
+
+
+def test_logins_kept_apart_on_one_machine_are_noticed_because_cpu_figures_count_all_of_it() -> None:
+    (pair,) = found(a=facts(A_BOOT, [0, 1]), b=facts(A_BOOT, [2, 3]))
+    assert pair == SharedCpus(("a", "b"), frozenset())
+    assert pair.text == "a and b are one machine (the same boot id)"
+    assert pair.effect == "CPU figures of each count the work of both"
+
+
+def test_hosts_of_a_lab_whose_cpu_figures_count_their_own_cpus_only_are_not_said_to_share_any() -> None:
+    specs = {"a": spec("a", cpus=(0, 1)), "b": spec("b", cpus=(2, 3))}
+    assert found(a=facts(A_BOOT, [0, 1]), b=facts(A_BOOT, [2, 3]), specs=specs) == []
+    specs["b"] = spec("b")
+    (pair,) = found(a=facts(A_BOOT, [0, 1]), b=facts(A_BOOT, [2, 3]), specs=specs)
+    assert pair.effect == "CPU figures of each count the work of both"
 
 
 def test_hosts_are_named_in_the_order_of_the_campaign_whoever_answers_first() -> None:
@@ -47,11 +63,10 @@ def test_hosts_are_named_in_the_order_of_the_campaign_whoever_answers_first() ->
     ("a", "b"),
     [
         (facts(A_BOOT, [0, 1]), facts(B_BOOT, [0, 1])),
-        (facts(A_BOOT, [0, 1]), facts(A_BOOT, [2, 3])),
         (facts(None, [0, 1]), facts(None, [0, 1])),
         (facts(A_BOOT, [0, 1]), facts(None, [0, 1])),
     ],
-    ids=["two machines", "CPUs kept apart", "no boot id", "one boot id"],
+    ids=["two machines", "no boot id", "one boot id"],
 )
 def test_nothing_is_claimed_of_others(a: dict[str, Any], b: dict[str, Any]) -> None:
     assert found(a=a, b=b) == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether hosts of several names are one machine, and run on the same CPUs. Pure.
+"""Whether hosts of several names are one machine, and run or are counted on the same CPUs. Pure.
 
 The kernel makes ``/proc/sys/kernel/random/boot_id`` anew at each boot; network namespaces and containers have
 that of their machine. Source: kernel, Documentation/admin-guide/sysctl/kernel.rst, "random".
@@ -17,7 +17,8 @@ from linewatt.hosts.facts import Facts, format_cpulist
 
 @dataclass(frozen=True, slots=True)
 class SharedCpus:
-    """``cpus`` are those that logins at both of two hosts may use, which are one machine."""
+    """Two hosts that are one machine. ``cpus`` are those that logins at both may use; none: logins are kept
+    apart, but CPU figures of both count the same CPUs, because ``/proc/stat`` shows all of the machine."""
 
     hosts: tuple[str, str]
     cpus: frozenset[int]
@@ -25,17 +26,19 @@ class SharedCpus:
     @property
     def text(self) -> str:
         first, second = self.hosts
-        plural = "" if len(self.cpus) == 1 else "s"
-        return (
-            f"{first} and {second} are one machine (the same boot id) and share "
-            f"CPU{plural} {format_cpulist(self.cpus)}"
-        )
+        shared = f" and share CPU{'' if len(self.cpus) == 1 else 's'} {format_cpulist(self.cpus)}"
+        return f"{first} and {second} are one machine (the same boot id){shared if self.cpus else ''}"
+
+    @property
+    def effect(self) -> str:
+        """What follows for the figures."""
+        return "what one uses, the other lacks" if self.cpus else "CPU figures of each count the work of both"
 
 
 def find_shared_cpus(
     facts_by_host: Mapping[str, Facts], specs: Mapping[str, HostSpec]
 ) -> Iterator[SharedCpus]:
-    """Every two hosts that are one machine and have CPUs in common, but for those of which it is known.
+    """Every two hosts that are one machine and use or count common CPUs, but for those of which it is known.
 
     In the order of ``specs``: facts come in as hosts answer.
     """
@@ -44,8 +47,10 @@ def find_shared_cpus(
             continue
         if second in specs[first].shares_cpus_with or first in specs[second].shares_cpus_with:
             continue
-        if cpus := _usable_cpus(facts_by_host[first]) & _usable_cpus(facts_by_host[second]):
-            yield SharedCpus((first, second), cpus)
+        facts = facts_by_host[first], facts_by_host[second]
+        usable_cpus = _usable_cpus(facts[0]) & _usable_cpus(facts[1])
+        if usable_cpus or _counted_cpus(facts[0], specs[first]) & _counted_cpus(facts[1], specs[second]):
+            yield SharedCpus((first, second), usable_cpus)
 
 
 def are_one_machine(first: Facts, second: Facts) -> bool:
@@ -72,3 +77,8 @@ def _boot_id(facts: Facts) -> str | None:
 def _usable_cpus(facts: Facts) -> frozenset[int]:
     cpus = facts.get("cpus", {})
     return frozenset(cpus.get("allowed") or cpus.get("online") or ())
+
+
+def _counted_cpus(facts: Facts, spec: HostSpec) -> frozenset[int]:
+    """Those whose use is the host's CPU use."""
+    return frozenset(facts.get("cpus", {}).get("online") or () if spec.cpus is None else spec.cpus)

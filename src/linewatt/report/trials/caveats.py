@@ -96,8 +96,8 @@ def _of_hosts(view: Digest) -> Iterator[tuple[str, str]]:
     ]
     if shared:
         yield (
-            f"{_listed(shared)} share CPUs: what one uses the other lacks, and the CPU use of each may "
-            "contain work of the other. Do not read CPU and efficiency as those of separate hosts.",
+            f"{_listed(shared)} share CPUs: the CPU use of each may contain work of the other, and what "
+            "one uses the other may lack. Do not read CPU and efficiency as those of separate hosts.",
             f"{hosts_words(shared)} share CPUs: CPU of one may be work of the other",
         )
 

@@ -56,12 +56,12 @@ def placement(case: Case, instances: Sequence[InstanceResult], hosts: Sequence[H
         or any(neighbour.name in host.shares_cpus_with for neighbour in hosts)
     ]
     if sharing:
-        ends = "both ends run on the same CPUs, so the CPU use of each contains that of the other"
+        counted = "count the same CPUs, so the CPU use of each contains that of the other"
         yield Flag(
             "hosts-share-cpus",
             ", ".join(sharing),
-            ends
+            f"the CPU figures of both ends {counted}"
             if len(hosts) == 2
-            else "these hosts run on the same CPUs, so the CPU use of each contains that of the others",
+            else f"the CPU figures of these hosts {counted}s",
             "for figures on CPU cost, use hosts that do not share CPUs",
         )
