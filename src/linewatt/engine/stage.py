@@ -157,6 +157,8 @@ class Stage:
     async def _made_so(self, round_: Round, to_come: ToCome) -> None:
         case = round_.trials[0].case
         missing = self._labels.missing(case.factors)
+        if not missing:
+            self.proofs.refuse_failed([round_])
         setting = setting_of_hosts(case)
         changing = {
             name: loaded_setting

@@ -28,6 +28,7 @@ from linewatt.engine.measuring.idle import BusyCores, moving, slope
 from linewatt.engine.networks.proof import Leg
 from linewatt.engine.readiness.checkup_probes import Way
 from linewatt.engine.stage import Stage
+from linewatt.errors import ChangeError
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Case, Window
 from linewatt.sensors.power.dynamics import Dynamics
@@ -241,6 +242,9 @@ class Proven:
     def proven(self, round_: Round) -> bool:
         return True
 
+    def refuse_failed(self, rounds: object) -> None:
+        pass
+
     async def of(self, rounds: object) -> None:
         pass
 
@@ -319,6 +323,22 @@ def staged(
             said.append(event.text)
 
     return staged_with(session, wanted, planned, tmp_path, say), planned.rounds, said
+
+
+def test_hosts_are_not_set_for_a_round_whose_path_is_known_to_fail(tmp_path: Path, clock: Clock) -> None:
+    stage, rounds, _ = staged(tmp_path, clock, lambda _: IDLE_W)
+
+    class Failed(Proven):
+        def proven(self, round_: Round) -> bool:
+            return False
+
+        def refuse_failed(self, rounds: object) -> None:
+            raise ChangeError("a packet of 9000 bytes does not pass")
+
+    stage.proofs = cast(Any, Failed())
+    with pytest.raises(ChangeError, match="does not pass"):
+        asyncio.run(stage.ready(rounds[0], lambda: ()))
+    assert cast(FakeSettings, stage.settings).now == {}
 
 
 def test_each_setting_has_idle_before_its_first_and_after_its_last_trial(

@@ -177,6 +177,7 @@ def test_an_mtu_that_the_path_does_not_carry_fails_the_rounds_of_its_level_only(
     own = session(SMALL_ONLY)
     book, said = proofs(own, asks_mtu=True)
     (bad,) = rounds(jumbo)
+    book.refuse_failed([bad])
     with pytest.raises(ChangeError, match="does not pass; the largest that passes has 1500 bytes"):
         asyncio.run(book.of([bad]))
     assert said == []
@@ -184,10 +185,13 @@ def test_an_mtu_that_the_path_does_not_carry_fails_the_rounds_of_its_level_only(
     asked = cast(Told, own.hosts["a"]).asked
     with pytest.raises(ChangeError, match="does not pass"):
         asyncio.run(book.of([bad]))
+    with pytest.raises(ChangeError, match="does not pass"):
+        book.refuse_failed([bad])
     assert cast(Told, own.hosts["a"]).asked == asked, "once known it is not tried again"
     cast(Told, own.hosts["a"]).text = answers()
     (good,) = rounds(Case("tcp", "a", "b", factors=(("mtu", "1500"),)))
     assert not book.proven(good), "another setting is proven anew"
+    book.refuse_failed([good])
     asyncio.run(book.of([good]))
     assert book.proven(good)
     book.forget()

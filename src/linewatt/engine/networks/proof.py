@@ -83,8 +83,7 @@ class Proofs:
 
         Raises HostError; ChangeError with what is wrong, where its trials cannot be what they are to be.
         """
-        cases = dict.fromkeys(trial.case for round_ in rounds for trial in round_.trials)
-        states = {state: case for case in cases for state in self._states(case)}
+        states = self._states_of(rounds)
         good = self._good()
         self._found |= dict.fromkeys(state for state in states if state[1] in good)
         new = [state for state in states if state not in self._found]
@@ -93,10 +92,17 @@ class Proofs:
             self._found[state] = problem
             if problem is not None and not self._fails(states[state], problem):
                 self._say(events.Warned(problem.text))
+        self._refuse(states)
+
+    def refuse_failed(self, rounds: Iterable[Round]) -> None:
+        """Raises ChangeError as ``of`` does, for what is known already: hosts need not be set for that."""
+        self._refuse(self._states_of(rounds))
+
+    def _refuse(self, states: Mapping[State, Case]) -> None:
         failing = [
             problem.text
             for state, case in states.items()
-            if (problem := self._found[state]) is not None and self._fails(case, problem)
+            if (problem := self._found.get(state)) is not None and self._fails(case, problem)
         ]
         if failing:
             more = f" (and {len(failing) - 1} more)" if len(failing) > 1 else ""
@@ -123,6 +129,10 @@ class Proofs:
             problem for state in self._states(case) if (problem := self._found.get(state)) is not None
         ]
         return min(problems, key=lambda problem: problem.kind == "silent", default=None)
+
+    def _states_of(self, rounds: Iterable[Round]) -> dict[State, Case]:
+        cases = dict.fromkeys(trial.case for round_ in rounds for trial in round_.trials)
+        return {state: case for case in cases for state in self._states(case)}
 
     def _states(self, case: Case) -> list[State]:
         return [(setting_of_hosts(case), leg) for leg in _legs(self._session, case)]
