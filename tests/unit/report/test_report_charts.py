@@ -209,6 +209,14 @@ def test_unknown_role_says_not_measured_and_is_no_empty_bar() -> None:
     assert "not measured" in texts(render_svg(figure.spec))
 
 
+def test_a_role_whose_load_was_not_pinned_says_so() -> None:
+    unpinned = end("h2", "receiver", 1.0, 0.5, 0.5, app_cpu=None, reasons={"app_cpu": "not pinned"})
+    trials = (replace(trial(1, Case("tcp", "h1", "h2"), 5e9, 1.0), receiver=unpinned),)
+    figure = drawn(trials)["roles-tcp"]
+    assert "not pinned" in texts(render_svg(figure.spec))
+    assert "Receiver: app CPU not pinned" in figure.description
+
+
 def test_shares_are_the_summary_s() -> None:
     figure = drawn(scaling_trials((1,)))["roles-tcp"]
     shares = {(row["role"], row["share"]): row["percent"] for row in rows(figure, "share")}

@@ -308,6 +308,7 @@ def test_role_table_has_both_ends_and_a_dash_where_a_role_is_unknown() -> None:
     assert [cell.text for cell in receiver.cells[:5]] == ["5.0", "45.0", "0.0", "0.0", "50.0"]
     assert {cell.text for cell in receiver.cells[5:]} == {"–"}
     assert "no IRQ CPUs named" in (receiver.cells[5].reason or "")
+    assert roles.said("absence") == ("IRQ CPU, CPU per throughput: h2: no IRQ CPUs named",)
     assert (sender.keys[1].text, sender.cells[8].text) == ("sender h1", "53.0")
 
 

@@ -12,7 +12,7 @@ from linewatt.analysis.statistics import Estimate
 from linewatt.model import ENDS, Case, CpuShares, Role
 from linewatt.report.columns import SHARES, case_cell
 from linewatt.report.series import TestGroup
-from linewatt.report.table import Cell, Head, Row, RowGroup, Table
+from linewatt.report.table import Cell, Head, Lack, Row, RowGroup, Table, absences
 from linewatt.report.trials.settings.scalability import count_cell, count_head
 from linewatt.units import MISSING, percent_from_ratio
 
@@ -45,28 +45,37 @@ def role_table(group: TestGroup, blocks: Sequence[DetailBlock] = ()) -> Table | 
         for end in ENDS
     )
     parts = _SAME_PART if is_same else _PARTS
+    heads = (
+        *(
+            Head(name, lines=f"{title}\n{name}", group="App and IRQ CPU" if is_same else f"{title} CPU")
+            for _, title in parts
+            for name in shown
+        ),
+        *((Head("CPU used", "%", lines="App + IRQ\nused"),) if by_end else ()),
+        Head("CPU per throughput", unit.name, lines="App + IRQ"),
+    )
+    row_groups = tuple(
+        RowGroup(
+            label,
+            tuple(row for summary in series.summaries for row in _rows(summary, by_end, parts, shown, unit)),
+        )
+        for label, series in group.labelled
+    )
     return Table(
         title=f"{group.title}: CPU by role, % of one CPU{_SAME_CPUS if is_same else ''}",
         keys=(count_head(group), Head("End", kind="text")),
-        heads=(
-            *(
-                Head(name, lines=f"{title}\n{name}", group="App and IRQ CPU" if is_same else f"{title} CPU")
-                for _, title in parts
-                for name in shown
-            ),
-            *((Head("CPU used", "%", lines="App + IRQ\nused"),) if by_end else ()),
-            Head("CPU per throughput", unit.name, lines="App + IRQ"),
-        ),
-        groups=tuple(
-            RowGroup(
-                label,
-                tuple(
-                    row for summary in series.summaries for row in _rows(summary, by_end, parts, shown, unit)
-                ),
-            )
-            for label, series in group.labelled
-        ),
+        heads=heads,
+        groups=row_groups,
+        notes=absences(_lacks(heads, row_groups), 0),
     )
+
+
+def _lacks(heads: Sequence[Head], row_groups: Sequence[RowGroup]) -> Iterator[Lack]:
+    """Why cells are empty; dashes show which, and reasons name the host."""
+    for row in (row for row_group in row_groups for row in row_group.rows):
+        for head, cell in zip(heads, row.cells, strict=True):
+            if cell.missing:
+                yield Lack(head.group or head.title, cell.reason or "not recorded")
 
 
 def _rows(

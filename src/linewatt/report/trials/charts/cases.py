@@ -26,6 +26,8 @@ MOST_BARS = 40
 """in one figure; of more the highest and the lowest"""
 _ALIKE = 1.01
 """lines whose rates differ by less are one"""
+_MOST_OF_REASON = 24
+"""characters, as wide as the place of a bar"""
 _BUSY_SHARES = ("usr", "sys", "irq", "soft", "other")
 _EFFICIENCY = Quantity("efficiency", MBPS_PER_CORE.name, mbps_from_bps)
 _CPU = Quantity("CPU used", "%", percent_from_cores)
@@ -249,8 +251,8 @@ def _role_figure(groups: Sequence[TestGroup]) -> Figure | None:
         return None
     labels = [label for label, _ in cases]
     places = {"field": "case", "type": "nominal", "title": None, "scale": {"domain": labels}}
-    unknown = {"type": "text", "align": "left", "fontStyle": "italic", "text": "not measured"}
-    at_left = {"x": {"value": 4}, "color": {"value": specs.MUTED}}
+    unknown = {"type": "text", "align": "left", "fontStyle": "italic"}
+    at_left = {"x": {"value": 4}, "color": {"value": specs.MUTED}, "text": {"field": "reason"}}
     panel: Spec = {
         "width": 190,
         "height": {"step": 22},
@@ -281,8 +283,8 @@ def _busiest(case: tuple[str, CaseSummary]) -> float:
 
 
 def _shares(summary: CaseSummary) -> dict[str, CpuShares | None]:
-    """Of each role's CPUs, by its name for people."""
-    return {title: getattr(summary, field) for field, title in ROLES}
+    """Of each role's CPUs, by its field."""
+    return {field: getattr(summary, field) for field, _ in ROLES}
 
 
 def _case_label(group: TestGroup, series: Series, summary: CaseSummary) -> str:
@@ -293,10 +295,11 @@ def _case_label(group: TestGroup, series: Series, summary: CaseSummary) -> str:
 
 def _share_rows(label: str, summary: CaseSummary) -> Iterator[Row]:
     """Shares of each role's CPUs in percent, a row a share above 0; an ``unknown`` row for none."""
-    for role, shares in _shares(summary).items():
-        base = {"case": label, "role": role}
+    titles = dict(ROLES)
+    for field, shares in _shares(summary).items():
+        base = {"case": label, "role": titles[field]}
         if shares is None:
-            yield base | {"kind": "unknown"}
+            yield base | {"kind": "unknown", "reason": _why_unknown(summary, field)}
             continue
         for order, name in enumerate(_BUSY_SHARES):
             value = percent_from_ratio(getattr(shares, f"{name}_ratio"))
@@ -304,14 +307,21 @@ def _share_rows(label: str, summary: CaseSummary) -> Iterator[Row]:
                 yield base | {"kind": "share", "share": name, "percent": value, "order": order}
 
 
+def _why_unknown(summary: CaseSummary, field: str) -> str:
+    """Why the shares of a role are not known, if that fits into its place: ``not pinned``."""
+    host = summary.case.sender if field.startswith("sender") else summary.case.receiver
+    reason = summary.reasons.get(field, "").removeprefix(f"{host}: ")
+    return reason if 0 < len(reason) <= _MOST_OF_REASON else "not measured"
+
+
 def _share_words(label: str, summary: CaseSummary) -> str:
     """How busy each role's CPUs were in a case, for whoever cannot see it."""
-    busy = [
-        f"{role} {format_percent(1 - shares.idle_ratio, 0)}"
-        for role, shares in _shares(summary).items()
-        if shares is not None
-    ]
-    return f"{label}: {', '.join(busy) or 'not measured'}"
+    titles = dict(ROLES)
+    busy = {
+        field: _why_unknown(summary, field) if shares is None else format_percent(1 - shares.idle_ratio, 0)
+        for field, shares in _shares(summary).items()
+    }
+    return f"{label}: {', '.join(f'{titles[field]} {words}' for field, words in busy.items())}"
 
 
 def _share_layer(names: Sequence[str]) -> Spec:
