@@ -14,6 +14,7 @@ from collections.abc import Iterable
 
 from linewatt.errors import ParseError
 from linewatt.model import Family, TestName
+from linewatt.units import did_you_mean
 
 ETHERNET_BYTES = 14
 MINIMUM_FRAME_BYTES = 60
@@ -107,6 +108,10 @@ def checked_test(value: object) -> TestName:
     """The name of a test. Raises ValueError with what would be right."""
     if isinstance(value, str) and among(value, (*OTHER_TESTS, ANY_SIZE)):
         return value
+    if isinstance(value, str) and not value.startswith("udp"):  # of a size, the range is what helps
+        hint = did_you_mean(value.lower(), (*OTHER_TESTS, FULL))
+        if hint:
+            raise ValueError(f"unknown test {value!r}; {hint}")
     sized = f"{ANY_SIZE} with a frame of {MINIMUM_FRAME_BYTES} to {LARGEST_FRAME_BYTES} bytes"
     raise ValueError(f"must be {', '.join(OTHER_TESTS)}, {FULL} or {sized}")
 

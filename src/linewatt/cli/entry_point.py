@@ -79,7 +79,7 @@ CORE_COMMANDS = {
     "features": "list_features",
 }
 """command, which a module of ``commands`` is called by, too → what makes it there; features add theirs"""
-_EXTRA_WORD = re.compile(r"unexpected extra argument\S* \((\S+)\)")
+_EXTRA_WORDS = re.compile(r"Got unexpected extra argument\S* \((.+)\)")
 OWN_FAULT = 70
 """exit code of a fault of the program, as sysexits.h has it"""
 _added: set[str] = set()
@@ -260,15 +260,20 @@ def _wrong_use(error: typer.TyperException) -> str:
     for parsed, replacement in _KINDS.items():
         text = text.replace(parsed, replacement)
     command = "linewatt" if context is None else context.command_path
-    hint = "" if context is None else _as_option(text, context.command)
-    return f"linewatt: {one_line(text.rstrip('.'))}{hint}; see {command} -h"
+    if context is not None and (extra := _EXTRA_WORDS.match(text)):
+        text = _extra_words(extra[1], context)
+    return f"linewatt: {one_line(text.rstrip('.'))}; see {command} -h"
 
 
-def _as_option(text: str, command: Any) -> str:
-    """``: write --name x`` of a word too many, for a command that is given a name by an option."""
-    extra = _EXTRA_WORD.search(text)
-    has_name = any("--name" in parameter.opts for parameter in command.params)
-    return f": write --name {extra[1]}" if extra and has_name else ""
+def _extra_words(words: str, context: Any) -> str:
+    """Words too many, what the command takes, and its option for a name, if it has that."""
+    parameters = context.command.params
+    pieces = (piece for parameter in parameters for piece in parameter.get_usage_pieces(context))
+    takes = " ".join(piece.replace("{", "").replace("}", "") for piece in pieces)  # {FILE}: it is required
+    has_name = any("--name" in parameter.opts for parameter in parameters)
+    hint = f": write --name {words}" if has_name and " " not in words else ""
+    noun = "arguments" if " " in words else "argument"
+    return f"unexpected {noun} {words}{hint}; {context.command_path} takes {takes or 'options only'}"
 
 
 def _of_stdout(error: OSError) -> bool:
