@@ -45,8 +45,8 @@ METRICS: tuple[CaseMetric, ...] = (
     ),
     Metric(
         "line_rate_ratio",
-        "Part of the line's goodput",
-        "Of line\nrate",
+        "Of line",
+        "Of line",
         unit.PERCENT_1,
         reading.line_rate_ratio,
         figure="throughput",

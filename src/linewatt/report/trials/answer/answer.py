@@ -259,7 +259,7 @@ def series_table(shown: Sequence[Best], view: Digest, notes: tuple[Note, ...]) -
     heads = (
         Head("Throughput", kind="number"),
         Head("95 % CI", kind="number"),
-        *([Head("Of the line", kind="text")] if lined else []),
+        *([Head("Of line", kind="text")] if lined else []),
         *(head for head, _, _ in columns),
         Head("Limited by", kind="prose"),
     )
