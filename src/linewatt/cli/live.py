@@ -225,11 +225,14 @@ class LiveProgress(PlainProgress):
         seen = self.seen
         done = seen.done(at_s)
         lines = [line for line in (seen.what(), seen.now(at_s)) if line]
-        warnings = [f"! {finding}" for finding in seen.findings.values()]
         parts: list[RenderableType] = [
             Text(one_line(line), no_wrap=True, overflow="ellipsis") for line in lines
         ]
-        parts += [Text(one_line(line), "yellow", no_wrap=True, overflow="ellipsis") for line in warnings]
+        if seen.findings:
+            findings = Table.grid(padding=(0, 1))
+            for finding in seen.findings.values():
+                findings.add_row(Text("!", "yellow"), Text(one_line(finding), "yellow", overflow="fold"))
+            parts.append(findings)
         if done is not None:
             row = Table.grid(padding=(0, 1))
             row.add_row(

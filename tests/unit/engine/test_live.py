@@ -28,6 +28,7 @@ from linewatt.engine.live.current_readings import is_current, watts_now
 from linewatt.engine.live.feed import Feed
 from linewatt.findings import kind_of
 from linewatt.findings.all_kinds import catalogue
+from linewatt.foreign import one_line
 from linewatt.hosts.base import Line
 from linewatt.hosts.clock import now_s
 from linewatt.model import Case, Channel, Flag, Provenance
@@ -132,7 +133,7 @@ def test_the_last_three_findings_stay_each_kind_once_and_notes_are_none() -> Non
     assert seen((0.0, flagged(1, *NOTES))).findings == {}
 
 
-def test_every_line_fits_its_terminal_whatever_it_quotes() -> None:
+def test_every_line_fits_its_terminal_whatever_it_quotes_and_findings_go_on_in_further_lines() -> None:
     evil = "x\x1b[2J\n" * 40
     show = LiveProgress()
     for event in (STARTED, replace(RUNS, case=replace(CASE, network=evil)), events.Warned(evil)):
@@ -141,9 +142,11 @@ def test_every_line_fits_its_terminal_whatever_it_quotes() -> None:
         screen = console(width=width, force_terminal=True, color_system=None)
         with screen.capture() as captured:
             screen.print(show.frame(1.0))
-        lines = captured.get().splitlines()
-        assert len(lines) == 3
-        assert max(map(len, lines)) <= width
+        progress, case, *finding = captured.get().splitlines()
+        assert max(map(len, (progress, case, *finding))) <= width
+        assert case.startswith("trial 2 of 4")
+        assert "".join("".join(finding).split()) == "!" + "".join(one_line(evil).split()), "nothing is cut"
+        assert all(line.startswith("  ") for line in finding[1:])
         assert "\x1b" not in captured.get()
 
 
