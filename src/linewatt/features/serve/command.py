@@ -70,9 +70,11 @@ def serve(
     serving = _serving()
     listening = serving.bind(settings)
     if not settings.is_loopback and settings.tls_cert is None:
-        say("without TLS the token and all results can be read by whoever is on the way; see --tls-cert")
+        say("warning: others on the network can read token and results; add --tls-cert")
 
     def began() -> None:
+        if sys.stdout.isatty():  # a program reads the URL alone
+            say(f"showing {results}; Ctrl-C ends the server; open in a browser:")
         put(settings.url(listening.getsockname()[1]))
         sys.stdout.flush()
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 
 import base64
 import builtins
+import signal
 import socket
 import ssl
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
+from tests.screens import on_terminal
 from tests.served import DEMO, PORT, URL, certificate_in, client, results_in
 from tests.unit.conftest import Run
 
@@ -318,11 +321,20 @@ def test_the_command_refuses_before_anything_is_bound(run: Run) -> None:
     assert (code, err.count("\n")) == (2, 1)
 
 
+def test_on_a_terminal_it_says_what_is_shown_and_how_it_ends(tmp_path: Path) -> None:
+    words = ["-m", "linewatt", "serve", "--port", "0", "--results", "."]
+    with on_terminal([sys.executable, *words], columns=80, cwd=tmp_path) as child:
+        child.read_until("http://")
+        child.process.send_signal(signal.SIGINT)
+        assert child.ended() == 0
+    assert child.screen.text.startswith(
+        "showing .; Ctrl-C ends the server; open in a browser:\nhttp://127.0.0.1:"
+    )
+
+
 def test_where_the_extra_is_missing_one_line_says_what_to_install(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import sys
-
     real: Callable[..., Any] = builtins.__import__
 
     def without(name: str, *rest: Any, **more: Any) -> Any:
