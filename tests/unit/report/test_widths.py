@@ -183,6 +183,21 @@ def test_a_portion_of_a_table_has_only_the_rows_in_which_it_says_something() -> 
         (group("Bytes", *rows), group("Drops", Row(text_cells("third"), text_cells("", "–")))),
     )
     said = [line.split() for line in printed(render_table(made, 40), 40).rstrip("\n").split("\n")]
-    clients, server = said[2:4], said[6:]
+    clients, gap, server = said[2:4], said[4], said[7:]
+    assert gap == []
     assert clients == [["Bytes", "first", wide], ["second", wide]]
     assert server == [["Bytes", "second", wide], ["Drops", "third", "–"]]
+
+
+def test_what_stands_beside_words_that_wrap_is_on_their_first_line() -> None:
+    rows = (Row(text_cells("first"), text_cells("1", "four words that wrap")),)
+    heads = (Head("Count", lines="Count\n± SD"), Head("Verdict", kind="prose"))
+    made = Table("", (Head("Case", kind="text"),), heads, (RowGroup("", rows),))
+    lines = printed(render_table(made, 28), 28)
+    assert [line.split() for line in lines.rstrip("\n").split("\n")] == [
+        ["Count"],
+        ["Case", "±", "SD", "Verdict"],
+        ["─" * 28],
+        ["first", "1", "four", "words"],
+        ["that", "wrap"],
+    ]

@@ -79,7 +79,7 @@ def render_table(table: Table, width: int | None) -> RenderableType:
     parts = split_columns(columns, width)
     return Group(
         *([Text(one_line(title), style="bold")] if title else []),
-        *(
+        *_apart(
             _wrapped(part) if width and any(column.free for column in part) else _plain(part, labels, width)
             for part in (parts if len(parts) == 1 or labels else map(_without_empty_rows, parts))
         ),
@@ -87,6 +87,12 @@ def render_table(table: Table, width: int | None) -> RenderableType:
         *_starred(table.rows),
         *map(note_text, table.notes),
     )
+
+
+def _apart(parts: Iterable[RenderableType]) -> Iterator[RenderableType]:
+    """Portions of a table, with an empty line between them."""
+    for at, part in enumerate(parts):
+        yield from [Text(), part] if at else [part]
 
 
 def _sources(table: Table) -> str:
@@ -223,11 +229,11 @@ def _wrapped(columns: Sequence[TextColumn]) -> RenderableType:
         padding=(0, _GAP - 1, 0, 0),
         collapse_padding=True,
     )
+    lines = max(column.heading.count("\n") for column in columns)
     for column in columns:
         table.add_column(
-            Text(column.heading),
+            Text("\n" * (lines - column.heading.count("\n")) + column.heading),
             justify="left" if column.left else "right",
-            vertical="bottom",
             no_wrap=not column.free,
             overflow="fold",
             min_width=column.needed,
