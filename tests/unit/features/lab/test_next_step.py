@@ -15,7 +15,10 @@ from linewatt.features.lab.commands.next_step import next_step_lines
 
 INVENTORY = """all:
   hosts:
-    h1: {ansible_host: 198.18.1.1, linewatt_data: data0}
+    h1:
+      ansible_host: 198.18.1.1
+      linewatt_data: data0
+      linewatt_power: {bmc: {driver: ipmi, address: 198.18.1.1, user: admin, password_env: P}}
     h2: {ansible_host: 198.18.1.2, linewatt_data: data0}
 """
 
@@ -28,7 +31,9 @@ def test_the_campaign_to_copy_can_be_planned(tmp_path: Path, slow: bool, rate_bp
     assert head.endswith("linewatt run first.yaml")
     file = tmp_path / "first.yaml"
     file.write_text("".join(f"{line}\n" for line in campaign_lines))
-    trials = list(plan_campaign(load_campaign(file), seed=1).trials)
+    plan = plan_campaign(load_campaign(file), seed=1)
+    assert plan.duration_s < 60, "idle windows are no longer than the load, also with BMCs"
+    trials = list(plan.trials)
     assert [trial.case.way for trial in trials] == ["h1 → h2"] * 3
     assert {trial.case.rate_bps for trial in trials} == {rate_bps}
 
