@@ -4,17 +4,15 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import gzip
-import io
 import shutil
-import sys
 import tempfile
 from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import strategies as st
+from tests.fuzz.commands import check_command
 from tests.fuzz.conftest import fuzz, survived
 from tests.fuzz.stored_results import (
     CAMPAIGN,
@@ -28,11 +26,9 @@ from tests.fuzz.stored_results import (
     results,
 )
 
-from linewatt.cli.entry_point import main
 from linewatt.engine.live import session
 from linewatt.engine.undo import restore
 from linewatt.errors import HostError
-from linewatt.foreign import STORED, read_json
 from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.journal.journal import Entry, Journal, journal_path
 from linewatt.store import raw, sums
@@ -50,30 +46,6 @@ QUERIES = (
     "SELECT * FROM findings",
     "SELECT count(value) FROM samples",
 )
-
-
-def check_command(*arguments: str) -> str:
-    """A command of linewatt in this process does its work, or ends with one line that says why not.
-
-    What it printed, without colours.
-    """
-    out, err = io.StringIO(), io.StringIO()
-    streams = contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)
-    with pytest.MonkeyPatch.context() as patch, streams[0], streams[1]:
-        patch.setattr(sys, "argv", ["linewatt", *arguments])
-        try:
-            main()
-            code: object = 0
-        except SystemExit as error:
-            code = error.code or 0
-    lines = [line for line in err.getvalue().splitlines() if line.startswith("linewatt: ")]
-    assert code in (0, 1, 2, 3, 4)
-    assert len(lines) <= 1
-    assert lines or code != 2
-    assert "Traceback" not in err.getvalue()
-    if "--json" in arguments and not lines:
-        read_json(out.getvalue(), "what was printed", STORED)
-    return out.getvalue()
 
 
 seeds, counts = st.integers(0, 2**48), st.sampled_from((1, 1, 1, 2, 3))

@@ -3,19 +3,17 @@
 
 from __future__ import annotations
 
-import os
 import re
 import resource
 import shutil
-import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.captured import CAPTURES
+from tests.hostile_files import ADDRESS_SPACE_BYTES, FAULTS, LIMIT_S, limited, put_huge
 from tests.soak_result import Shape
 from tests.soak_result import write as write_soak
 from tests.unit.conftest import Run
@@ -24,23 +22,6 @@ from tests.unit.store.test_verify import IDLE
 
 from linewatt.store import SUMS_FILE, open_stored, stored_bytes, write
 from linewatt.store.stored_file import MAX_DOCUMENT_BYTES
-
-LIMIT_S = 30
-ADDRESS_SPACE_BYTES = 3 << 30
-"""more than a command maps, and less than a hostile file would fill"""
-
-
-def _huge(path: Path) -> None:
-    with path.open("wb") as file:
-        file.truncate(1 << 40)
-
-
-FAULTS: dict[str, Callable[[Path], None]] = {
-    "pipe": os.mkfifo,
-    "endless": lambda path: path.symlink_to("/dev/zero"),
-    "huge": _huge,
-    "folder": Path.mkdir,
-}
 
 
 def _trials(folder: Path) -> Path:
@@ -63,22 +44,6 @@ KINDS: dict[str, Callable[[Path], Path]] = {
     "soak": _soak,
     "before checksums": _before_checksums,
 }
-
-
-@contextmanager
-def limited(what: str) -> Iterator[None]:
-    """Fail where it waits, also inside a system call."""
-
-    def stop(*_: object) -> None:
-        raise AssertionError(f"waited {LIMIT_S} s for {what}")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(LIMIT_S)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def _kinds_of_files(folder: Path) -> dict[str, Path]:
@@ -129,7 +94,7 @@ def test_samples_that_are_no_file_are_named(fault: str, run: Run, tmp_path: Path
 def test_a_huge_manifest_is_refused_within_little_memory(tmp_path: Path) -> None:
     folder = tmp_path / "20260101-000000-huge"
     folder.mkdir()
-    _huge(folder / "manifest.json")
+    put_huge(folder / "manifest.json")
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE_BYTES, ADDRESS_SPACE_BYTES))
