@@ -4,7 +4,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo quick test test-all test-vm knobs-tested truth fuzz faults lint bench mutants planted simulate findings views schemas reference gallery picture docs pythons pins clean
+.PHONY: help setup demo quick test test-all test-vm knobs-tested truth fuzz faults lint bench mutants planted simulate findings views schemas reference licences sbom gallery picture docs pythons pins clean
 
 python := .venv/bin/python
 
@@ -95,6 +95,16 @@ reference:  ## write docs/reference, the man page and completions from what the 
 	@scripts/setup.sh demo $@
 	$(python) -m scripts.reference
 	$(python) -m linewatt.cli.manual --prefix . >/dev/null
+
+licences:  ## write docs/licences.md: the licence of each package that linewatt installs with all extras
+	@scripts/setup.sh test $@
+	$(python) -m scripts.licences
+
+sbom:  ## write build/sbom.cdx.json: the same packages with their hashes, as CycloneDX JSON
+	@scripts/setup.sh lint $@
+	@mkdir -p build
+	.venv/bin/cyclonedx-py requirements --output-reproducible --pyproject pyproject.toml \
+		--output-file build/sbom.cdx.json requirements/extras.txt
 
 docs:  ## the documents as a site in build/site; whatever Sphinx warns of is an error
 	@scripts/setup.sh docs $@

@@ -29,11 +29,13 @@ compile core --build-deps-for editable --constraint "$work/held.txt" pyproject.t
 printf 'soupsieve<3\n' >>"$work/held.txt" # later ones need Python 3.11.5, and Debian 12 has 3.11.2
 compile docs --build-deps-for editable --extra docs --constraint "$work/held.txt" \
     --constraint "$work/core.txt" pyproject.toml
-every=(--extra docs --extra meters --extra remote --extra test --extra users --extra vm --extra web)
-compile test --build-deps-for editable "${every[@]}" --constraint "$work/docs.txt" pyproject.toml
-compile lint --build-deps-for editable "${every[@]}" --extra lint \
+users=(--extra meters --extra remote --extra users --extra vm --extra web)
+compile extras --build-deps-for editable "${users[@]}" --constraint "$work/docs.txt" pyproject.toml
+compile test --build-deps-for editable "${users[@]}" --extra docs --extra test \
+    --constraint "$work/docs.txt" --constraint "$work/extras.txt" pyproject.toml
+compile lint --build-deps-for editable "${users[@]}" --extra docs --extra test --extra lint \
     --constraint "$work/test.txt" pyproject.toml
-for name in core docs test lint uv; do
+for name in core docs extras test lint uv; do
     sed "s|$work/||" "$work/$name.txt" >"requirements/$name.txt"
 done
 

@@ -61,7 +61,7 @@ OLDEST_PYTHON = "3.11.2"
 """of Debian 12, the oldest that is supported"""
 
 
-@pytest.mark.parametrize("name", ["core", "docs", "test", "lint", "uv"])
+@pytest.mark.parametrize("name", ["core", "docs", "extras", "test", "lint", "uv"])
 def test_what_is_pinned_can_be_installed_on_the_oldest_python(name: str) -> None:
     """As far as the pinned version is installed here, whose own metadata says which Python it needs."""
     installed = {_normal(one.name): one for one in importlib.metadata.distributions()}
@@ -82,7 +82,8 @@ def test_pins_are_held_below_what_the_oldest_python_cannot_install() -> None:
     held = re.findall(r"printf '([a-z-]+)<(\d+)\\n' >+", (ROOT / "scripts" / "pins.sh").read_text())
     assert {"soupsieve", "python-dateutil"} <= {pin for pin, _ in held}
     for pin, bound in held:
-        versions = {pins(name)[pin] for name in ("core", "docs", "test", "lint") if pin in pins(name)}
+        files = map(pins, ("core", "docs", "extras", "test", "lint"))
+        versions = {file_pins[pin] for file_pins in files if pin in file_pins}
         assert len(versions) == 1
         assert all(int(version.split(".")[0]) < int(bound) for version in versions)
 
@@ -111,7 +112,7 @@ def test_the_licence_is_there_in_full() -> None:
     assert "END OF TERMS AND CONDITIONS" in text
 
 
-@pytest.mark.parametrize("name", ["core", "docs", "test", "lint", "uv"])
+@pytest.mark.parametrize("name", ["core", "docs", "extras", "test", "lint", "uv"])
 def test_every_requirement_is_pinned_and_hashed_and_names_no_index(name: str) -> None:
     text = (ROOT / "requirements" / f"{name}.txt").read_text()
     rest = "\n".join(
