@@ -62,6 +62,29 @@ def test_every_function_that_a_page_names_is_where_it_says(text: str, fewest: in
         assert [name for name in names if name not in defined] == [], file
 
 
+def promises() -> dict[str, list[str]]:
+    """Promise of the security page → its tests, as ``path::name``."""
+    tables = text_of("SECURITY.md").partition("\n## Promises and their tests\n")[2].partition("\n## ")[0]
+    rows = (row.strip("| ").split(" | ") for row in tables.splitlines() if row.startswith("| "))
+    heads = ("promise", "---")
+    return {promise: re.findall(r"`([^`]+)`", tests) for promise, tests in rows if promise not in heads}
+
+
+def test_each_promise_of_the_security_page_has_tests_that_exist() -> None:
+    assert len(promises()) > 45
+    assert [promise for promise, tests in promises().items() if not tests] == []
+    for test in {test for tests in promises().values() for test in tests}:
+        path, _, name = test.partition("::")
+        tree = ast.parse((ROOT / path).read_text())
+        assert name in {node.name for node in tree.body if isinstance(node, _DEFINITION)}, test
+
+
+def test_each_file_that_the_security_page_names_exists() -> None:
+    named = re.findall(r"`((?:tests|src|scripts)/[\w./-]+)(?:::\w+)?`", text_of("SECURITY.md"))
+    assert len(named) > 10
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
 def test_each_file_of_a_trail_names_the_next_one_where_it_begins() -> None:
     rows = [[file for file, _ in functions_in(row)] for row in trails().splitlines()]
     assert sorted(map(len, filter(None, rows))) == [2, 3, 3, 3, 3]
