@@ -13,11 +13,13 @@ import select
 import stat
 import warnings
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 from ruamel.yaml import YAML
+from ruamel.yaml.composer import Composer
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
@@ -28,6 +30,8 @@ from linewatt.units import did_you_mean
 MAX_BYTES = 1 << 20
 MAX_VALUES = 20_000
 MAX_MARKS = 3 * MAX_VALUES
+MAX_KEYS = 1000
+"""of one mapping of a file that is written by hand, such as the hosts of a campaign"""
 MAX_DEPTH = 32
 PIPE_LIMIT_S = 5.0
 
@@ -57,6 +61,7 @@ _HINTS = {
     "mapping values are not allowed": "a second colon in one line; quote the text that holds it",
 }
 """what the parser says, and what people have mostly done"""
+_TOO_MANY = f"holds more than {MAX_VALUES} values (an alias counts each time it is used)"
 _TAG = "tag:yaml.org,2002:"
 
 
@@ -185,9 +190,12 @@ def read_text(path: Path) -> str:
     return text
 
 
-def read_yaml(path: Path) -> Document:
-    """Read one YAML document. Raises InvalidInput as ``file:line:col: what``."""
-    return parse_yaml(read_text(path), str(path))
+def read_yaml(path: Path, max_keys: int = MAX_VALUES) -> Document:
+    """Read one YAML document, no mapping of which has more than ``max_keys`` keys.
+
+    Raises InvalidInput as ``file:line:col: what``.
+    """
+    return parse_yaml(read_text(path), str(path), max_keys=max_keys)
 
 
 _LEAST_ALIKE = 0.85
@@ -214,10 +222,11 @@ def file_problem(path: Path, *, or_pipe: bool = True, denied: str = DENIED) -> s
     return None if or_pipe or stat.S_ISREG(kind) else "is not a file"
 
 
-def parse_yaml(text: str, file: str, *, foreign_tags: bool = False) -> Document:
+def parse_yaml(text: str, file: str, *, foreign_tags: bool = False, max_keys: int = MAX_VALUES) -> Document:
     """Values and places of a YAML text; ``file`` is what errors call it. Raises InvalidInput.
 
     A value with a tag of another tool is an error, or with ``foreign_tags`` the object ``FOREIGN``.
+    ``max_keys``: of any one mapping.
     """
     if text.count("\n") + text.count(",") > MAX_MARKS:  # composing it all first would take half a minute
         raise Place(file).error(
@@ -227,7 +236,9 @@ def parse_yaml(text: str, file: str, *, foreign_tags: bool = False) -> Document:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # ruamel warns of a reused anchor; that is legal YAML
-            node = YAML(typ="safe", pure=True).compose(text)
+            yaml = YAML(typ="safe", pure=True)
+            yaml.Composer = partial(_BoundedComposer, file, max_keys)  # type: ignore[assignment]
+            node = yaml.compose(text)
         value = _Reader(document, foreign_tags).read(node, (), 0) if node is not None else None
     except MarkedYAMLError as error:
         raise _syntax_error(error, file) from None
@@ -237,6 +248,37 @@ def parse_yaml(text: str, file: str, *, foreign_tags: bool = False) -> Document:
         first = (str(error).splitlines() or ["unreadable"])[0]
         raise Place(file).error(f"is not YAML: {first}") from None
     return Document(file, text, value, document.keys, document.values)
+
+
+class _BoundedComposer(Composer):
+    """Makes nodes of a text and refuses it at the first that is too many: making all takes many seconds."""
+
+    def __init__(self, file: str, max_keys: int, loader: Any) -> None:
+        super().__init__(loader)
+        self._file = file
+        self._max_keys = max_keys
+        self._values = 0
+        self._path: list[str | int] = []
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """``index``: of a list the position; of a mapping the node of the key, ``None`` for a key itself."""
+        if isinstance(parent, MappingNode) and index is None:
+            if len(parent.value) >= self._max_keys:
+                shown = f"{show_path(tuple(self._path))}: " if self._path else ""
+                most = f"at most {self._max_keys} are possible"
+                raise self._error(f"{shown}has more than {self._max_keys} keys; {most}")
+            return super().compose_node(parent, index)
+        self._values += 1
+        if self._values > MAX_VALUES:
+            raise self._error(_TOO_MANY)
+        self._path += [] if parent is None else [str(index.value) if isinstance(index, Node) else index]
+        node = super().compose_node(parent, index)
+        del self._path[-1:]
+        return node
+
+    def _error(self, message: str) -> InvalidInput:
+        mark = self.parser.peek_event().start_mark
+        return Place(self._file, mark.line + 1, mark.column + 1).error(message)
 
 
 class _Reader:
@@ -252,7 +294,7 @@ class _Reader:
         self.document.values.setdefault(path, place)
         self.count += 1
         if self.count > MAX_VALUES:
-            raise place.error(f"holds more than {MAX_VALUES} values (an alias counts each time it is used)")
+            raise place.error(_TOO_MANY)
         if depth > MAX_DEPTH:
             raise place.error("is nested too deeply")
         if self.foreign_tags and not str(node.tag).startswith(_TAG):

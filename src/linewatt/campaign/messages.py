@@ -96,13 +96,15 @@ def raise_first(problems: Iterable[Problem], file: str) -> None:
     ordered = sorted(problems, key=lambda p: (p.place.file != file, p.place.line, p.place.column))
     if not ordered:
         return
-    lines = [str(problem.place.error(problem.message)) for problem in ordered[:_PROBLEMS_SHOWN]]
-    if len(ordered) > _PROBLEMS_SHOWN:
-        lines.append(f"and {len(ordered) - _PROBLEMS_SHOWN} more")
+    lines = [str(problem.place.error(problem.message)) for problem in ordered[:PROBLEMS_SHOWN]]
+    if len(ordered) > PROBLEMS_SHOWN:
+        lines.append(f"and {len(ordered) - PROBLEMS_SHOWN} more")
     raise InvalidInput("\n".join(lines))
 
 
-_PROBLEMS_SHOWN = 5
+PROBLEMS_SHOWN = 5
+NAMES_SHOWN = 60
+"""of those that are known where none is like the one that is not"""
 
 
 def refuse(findings: Iterable[tuple[KeyPath, str]], locate: Locate) -> None:
@@ -134,7 +136,10 @@ def suggest(wrong: str, choices: Iterable[str]) -> str:
     names = sorted(choices)
     translated = [name for name in names if name == _MEANT.get(wrong.lower())]
     meant = translated or difflib.get_close_matches(wrong.lower(), names, n=1)
-    return f"did you mean {meant[0]}?" if meant else f"known here: {', '.join(names) or 'none'}"
+    if meant:
+        return f"did you mean {meant[0]}?"
+    more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
+    return f"known here: {', '.join(names[:NAMES_SHOWN]) or 'none'}{more}"
 
 
 def _problems(

@@ -92,6 +92,25 @@ def test_a_file_of_far_too_many_values_is_refused_before_it_is_parsed(text: str)
         parse_yaml(text, "f.yaml")
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("hosts:\n" + "".join(f"  h{number}: {{}}\n" for number in range(20)), "f.yaml:12:3: hosts: has"),
+        ("".join(f"h{number}: 1\n" for number in range(20)), "f.yaml:11:1: has"),
+        ("a:\n- {" + ",".join(f"h{number}: 1" for number in range(20)) + "}\n", "f.yaml:2:64: a[0]: has"),
+    ],
+)
+def test_the_first_key_too_many_is_refused_before_the_others_are_read(text: str, expected: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        parse_yaml(text + "]", "f.yaml", max_keys=10)
+    assert str(caught.value) == f"{expected} more than 10 keys; at most 10 are possible"
+
+
+def test_the_first_value_too_many_is_refused_before_the_others_are_read() -> None:
+    with pytest.raises(InvalidInput, match=r"f.yaml:20000:3: holds more than 20000 values"):
+        parse_yaml("- 1\n" * 25_000 + "]", "f.yaml")
+
+
 def test_paths_are_shown_as_they_are_written() -> None:
     assert show_path(("tests", 1, "instances", 0)) == "tests[1].instances[0]"
     assert show_path(("hosts", "a b")) == "hosts.'a b'"

@@ -71,6 +71,26 @@ def test_host_that_no_pair_names_is_left_out_and_remembered(tmp_path: Path) -> N
     assert campaign.unused_hosts == ("aux",)
 
 
+def of_hosts(count: int, keys: str) -> str:
+    hosts = "".join(f"  h{number}: {{address: h{number}, data: eth0}}\n" for number in range(count))
+    return f"name: many\nhosts:\n{hosts}tests: [tcp]\n{keys}"
+
+
+def test_more_hosts_than_a_campaign_can_have_are_refused_with_how_many_those_are(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"hosts: has more than 1000 keys; at most 1000 are possible$"):
+        written(tmp_path, of_hosts(1001, "pairs: [h1 -> h2]\n"))
+
+
+def test_of_many_hosts_and_many_wrong_names_only_some_are_listed(tmp_path: Path) -> None:
+    pairs = "".join(f"  - x{number} -> y{number}\n" for number in range(200))
+    with pytest.raises(InvalidInput) as caught:
+        written(tmp_path, of_hosts(200, f"pairs:\n{pairs}"))
+    first, *_, last = str(caught.value).splitlines()
+    assert "pairs[0]: there is no host x0; known here: h0, h1, h10, " in first
+    assert first.endswith(" and 140 more")
+    assert last == "and 395 more"
+
+
 @pytest.mark.parametrize("cpus", ["0-3", "'0,1,2,3'", "[0, 1, 2, 3]", "[3, 1, 2, 0]"])
 def test_cpu_sets_are_read_in_every_form(tmp_path: Path, cpus: str) -> None:
     campaign = written(tmp_path, SMALLEST.replace("data: eth1", f"data: eth1, app_cpus: {cpus}"))

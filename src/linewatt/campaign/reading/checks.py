@@ -25,7 +25,7 @@ from linewatt.campaign.entries.schema import (
 from linewatt.campaign.entries.search import instance_search_of
 from linewatt.campaign.entries.trials import check_trials, most_trials
 from linewatt.campaign.feature_load import load_of_factor, load_of_trials, named_load, planning_of
-from linewatt.campaign.messages import suggest
+from linewatt.campaign.messages import PROBLEMS_SHOWN, suggest
 from linewatt.campaign.port_choice import positions_of
 from linewatt.document import AboutKey, KeyPath
 from linewatt.errors import InvalidInput, LinewattError
@@ -60,10 +60,13 @@ def check_pairs(
     elif entry.pairs is None and len(host_names) != 2:
         text = f'is missing; with {len(host_names)} hosts add all, or a list such as ["gen -> dut"]'
         yield ("pairs",), AboutKey(text)
+    names, unknown = frozenset(host_names), 0
     for index, pair in enumerate(listed or ()):
         for name in pair:
-            if name not in host_names:
-                yield ("pairs", index), f"there is no host {name}; {suggest(name, host_names)}"
+            if name not in names:
+                unknown += 1
+                hint = f"; {suggest(name, host_names)}" if unknown <= PROBLEMS_SHOWN else ""
+                yield ("pairs", index), f"there is no host {name}{hint}"
 
 
 def check_all(everyone: bool, names: Collection[str]) -> Iterator[Finding]:

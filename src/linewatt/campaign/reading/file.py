@@ -61,7 +61,7 @@ from linewatt.campaign.reading.named_files import (
 )
 from linewatt.campaign.reading.ways import check_used
 from linewatt.core.feature import power_source_keys
-from linewatt.document import Document, read_yaml
+from linewatt.document import MAX_KEYS, Document, read_yaml
 from linewatt.hosts import HostSpec
 from linewatt.network import HostNetwork
 from linewatt.records import Component, Supplies
@@ -83,7 +83,7 @@ def load_campaign(
     With ``will_connect`` the files that SSH needs must be there, too; a plan can be made without them.
     Touches no host. Raises InvalidInput with one line, ``file:line:col: path: what, and what is right``.
     """
-    document = read_yaml(path)
+    document = read_yaml(path, MAX_KEYS)
     if not isinstance(document.value, dict):
         raise not_a_mapping(document.value, document.place(()), "campaign")
     value = dict(document.value)
