@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import typer
 
@@ -15,7 +17,7 @@ from linewatt.campaign.planning import Plan
 from linewatt.cli.answer_imports import answer_modules
 from linewatt.cli.commands.show import show
 from linewatt.cli.output import can_be_made, say
-from linewatt.cli.progress import choose_progress, tell
+from linewatt.cli.progress import PlainProgress, choose_progress, tell
 from linewatt.cli.signals import until_done
 from linewatt.engine import (
     CampaignRun,
@@ -128,8 +130,24 @@ async def _asked(text: str) -> None:
         loop.remove_reader(sys.stdin)
 
 
+def _ignore(_: Event) -> None:
+    """For events that nobody can read."""
+
+
+def _discard(stream: TextIO) -> None:
+    """Have nothing come of what is written to a stream whose reader is gone, now and at the end."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
 class _Heard:
-    """Passes events on, and remembers whether hosts were left changed, and what is stored."""
+    """Passes events on, and remembers whether hosts were left changed, and what is stored.
+
+    Where nobody reads them any more (``| head``), the work ends as it does with Ctrl-C, and what comes after
+    that is said on stderr.
+    """
 
     def __init__(self, on_event: OnEvent, *, passing: bool = False) -> None:
         """``passing``: its hosts go with this command."""
@@ -138,13 +156,31 @@ class _Heard:
         self.left_changed = False
         self._started: Started | None = None
         self._stored = 0
+        self._unread = False
+        self._cancel: Callable[[], object] = lambda: None
 
     def __call__(self, event: Event) -> None:
         self.left_changed = self.left_changed or isinstance(event, LeftChanged)
         if isinstance(event, Started):
             self._started, self._stored = event, event.trials_stored
         self._stored += isinstance(event, TrialStored)
-        self._on_event(event)
+        try:
+            self._on_event(event)
+        except BrokenPipeError:
+            self._stop_unread(event)
+
+    def _stop_unread(self, event: Event) -> None:
+        """Cancel the work: an exception from here could come up while a host is just being changed."""
+        self._unread = True
+        _discard(sys.stdout)
+        self._on_event = PlainProgress(passing=self._passing)
+        try:
+            tell("nobody reads the output any more: stopping the load and undoing every change")
+            self._on_event(event)
+        except BrokenPipeError:
+            _discard(sys.stderr)
+            self._on_event = _ignore
+        self._cancel()
 
     @property
     def how_to_go_on(self) -> str:
@@ -160,8 +196,11 @@ class _Heard:
     def until_done(self, work: Coroutine[Any, Any, T]) -> T:
         """Run to the end. Hosts that are left changed are worse news than whatever else ended the work."""
         try:
-            return until_done(work)
+            return until_done(self._cancellable(work))
         except KeyboardInterrupt as error:
+            if self._unread:
+                say(f"linewatt: stopped, because the reader of its output is gone{self.how_to_go_on}")
+                raise typer.Exit(1) from error
             say(f"linewatt: interrupted{self.how_to_go_on}")
             raise typer.Exit(1 if self.left_changed else 130) from error
         except LinewattError as error:
@@ -169,3 +208,11 @@ class _Heard:
                 raise
             say(f"linewatt: {error}")
             raise typer.Exit(1) from error
+
+    async def _cancellable(self, work: Coroutine[Any, Any, T]) -> T:
+        import asyncio
+
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101
+        self._cancel = lambda: task.cancelling() or task.cancel()
+        return await work

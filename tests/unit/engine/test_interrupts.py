@@ -78,6 +78,52 @@ def test_hosts_that_are_left_changed_are_exit_code_1_however_it_ended(work: Call
     assert caught.value.exit_code == 1
 
 
+UNREAD = """
+import asyncio, sys
+import typer
+from linewatt.cli.execution import _Heard
+from linewatt.cli.progress import JsonProgress
+from linewatt.engine import events
+
+async def work():
+    heard(events.Started("id", "results/id", 3, 1, 90.0))
+    try:
+        await asyncio.Event().wait()
+    finally:
+        heard(events.Phase("put back 2 settings"))
+
+heard = _Heard(JsonProgress())
+try:
+    heard.until_done(work())
+except typer.Exit as ended:
+    sys.exit(ended.exit_code)
+"""
+
+
+@pytest.mark.parametrize("unread", ["stdout", "both"])
+def test_a_run_whose_events_nobody_reads_stops_says_so_and_is_exit_code_1(unread: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as closed:
+        done = subprocess.run(
+            [sys.executable, "-c", UNREAD],
+            stdout=closed,
+            stderr=subprocess.PIPE if unread == "stdout" else closed,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode == 1
+    if unread == "stdout":
+        first, *_, undone, last = done.stderr.splitlines()
+        assert first == "nobody reads the output any more: stopping the load and undoing every change"
+        assert undone == "put back 2 settings"
+        assert last == (
+            "linewatt: stopped, because the reader of its output is gone; 1 of 3 trials kept; continue with: "
+            "linewatt resume id"
+        )
+
+
 def test_hosts_that_were_put_back_leave_the_end_as_it_was() -> None:
     heard = _Heard(lambda _: None)
     assert heard.until_done(_ends()) == "done"
