@@ -93,6 +93,11 @@ def can_be_made(name: str, path: Path) -> None:
 
     existing = path
     while not existing.exists() and existing != existing.parent:
+        if existing.is_symlink():
+            raise InvalidInput(
+                f"{name} {path}: {existing} is a link to {existing.readlink()}, which does not exist; make "
+                "that directory, or name another place"
+            )
         existing = existing.parent
     if not existing.is_dir():
         raise InvalidInput(f"{name} {path}: {existing} is not a directory; name another place")

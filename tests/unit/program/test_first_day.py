@@ -313,6 +313,18 @@ def test_a_run_that_could_store_nothing_touches_no_host(write: Write, run: Run, 
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize("where", ["gone", "gone/results"])
+def test_a_link_that_leads_nowhere_is_named_before_any_host(write: Write, run: Run, where: str) -> None:
+    path = write(CAMPAIGN)
+    Path("gone").symlink_to("/mnt/away")
+    code, _, err = run("run", str(path), "--results", where)
+    assert code == 2
+    assert err == (
+        f"linewatt: --results {where}: gone is a link to /mnt/away, which does not exist; make that "
+        "directory, or name another place\n"
+    )
+
+
 def test_a_run_that_could_keep_no_journal_touches_no_host(
     write: Write, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
