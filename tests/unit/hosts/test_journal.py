@@ -3,22 +3,31 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import fcntl
 import json
 import os
-from collections.abc import Callable
+import pwd
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+from tests import inline
 from tests.inline import invoke
 
+from linewatt.engine.undo.host_lock import Holder
 from linewatt.engine.undo.leftover import leftovers, refuse_leftovers
-from linewatt.engine.undo.restore import forget_journal
+from linewatt.engine.undo.restore import Undoer, forget_journal, restore_hosts
+from linewatt.engine.undo.restore_lock import restore_lock
 from linewatt.errors import ChangeError, JournalError
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.journal.journal import Entry, Journal, journal_path, journals
 from linewatt.hosts.journal.lines import encoded, parse
 
+NOBODY = 65534
 HOST = HostSpec("h1", "192.0.2.1", "eth0", cpus=(0, 1), shares_cpus_with=("h2",))
 
 
@@ -350,3 +359,121 @@ def test_what_is_no_file_in_place_of_a_journal_is_one_line(
     assert done.exit_code == 1
     assert isinstance(done.exception, SystemExit)
     assert str(path) in done.output
+
+
+@contextmanager
+def as_another_user() -> Iterator[None]:
+    """Without the rights of root, if the tests have them."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o444])
+def test_journals_in_a_folder_that_this_user_cannot_read_are_not_nothing(mode: int) -> None:
+    with tempfile.TemporaryDirectory() as name:  # folders of pytest are hidden from other users
+        state = Path(name)
+        state.chmod(0o755)
+        folder = killed(state, undone=3).parent
+        folder.chmod(mode)
+        try:
+            with as_another_user(), pytest.raises(JournalError) as refused:
+                asyncio.run(restore_hosts(state))
+        finally:
+            folder.chmod(0o700)
+    why = "the undo journal cannot be opened: Permission denied"
+    assert str(refused.value) == f"{folder}: {why}; run as {pwd.getpwuid(os.getuid()).pw_name}, its owner"
+
+
+def test_a_journal_that_this_user_cannot_read_is_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINEWATT_STATE", str(tmp_path))
+    path = killed(tmp_path, undone=3)
+    open_file = os.open
+
+    def refused(name: str | Path, *how: int) -> int:
+        if name == path:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return open_file(name, *how)
+
+    monkeypatch.setattr("os.open", refused)
+    done = invoke(["restore"])
+    assert done.exit_code == 1
+    assert "the undo journal cannot be opened: Permission denied; run as " in done.output
+    assert "nothing to restore" not in done.output
+
+
+@pytest.mark.parametrize("kind", ["file", "link", "pipe"])
+def test_what_is_no_folder_in_place_of_that_of_journals_is_not_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setenv("LINEWATT_STATE", str(tmp_path))
+    folder = tmp_path / "journal"
+    if kind == "file":
+        folder.write_text("")
+    elif kind == "link":
+        folder.symlink_to(tmp_path / "nowhere")
+    else:
+        os.mkfifo(folder)
+    done = inline.run("restore")
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"linewatt: {folder}: the undo journal cannot be opened: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_where_there_is_no_journal_nothing_is_to_restore(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINEWATT_STATE", str(tmp_path / "state"))
+    done = inline.run("restore")
+    assert (done.returncode, done.stderr) == (0, f"nothing to restore in {tmp_path / 'state'}\n")
+    assert not (tmp_path / "state").exists()
+
+
+@pytest.mark.parametrize("words", [["restore"], ["restore", "--forget", "killed"]])
+def test_of_two_restores_the_second_names_the_first_and_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    monkeypatch.setenv("LINEWATT_STATE", str(tmp_path))
+    path = killed(tmp_path, undone=3)
+    first = Holder("restore", user="someone", controller="here", since="2026-01-01 00:00:00 UTC")
+    with restore_lock(tmp_path, first):
+        done = inline.run(*words)
+    assert (done.returncode, done.stderr) == (
+        1,
+        f"linewatt: {tmp_path}: another restore is at work (process {os.getpid()} of someone@here, since "
+        "2026-01-01 00:00:00 UTC); wait for its end, or use --wait\n",
+    )
+    assert path.exists()
+    assert inline.run(*words).returncode == 0
+    assert [one.name for one in tmp_path.iterdir()] == ["journal"], "the lock leaves no file"
+    assert not path.exists()
+
+
+def test_a_restore_that_waits_begins_when_the_first_has_ended(tmp_path: Path) -> None:
+    path = killed(tmp_path, undone=3)
+    with ExitStack() as stack:
+        stack.enter_context(restore_lock(tmp_path, Holder("restore")))
+        heard: list[str] = []
+
+        def say(text: str) -> None:
+            assert path.exists(), "it waits"
+            heard.append(text)
+            stack.close()
+
+        restored = asyncio.run(restore_hosts(tmp_path, Undoer(say=say, waits=True)))
+    assert [(one.id, one.problems) for one in restored] == [("killed", ())]
+    assert len(heard) == 1
+    assert heard[0].startswith(f"waiting for another restore (process {os.getpid()} of ")
+
+
+def test_a_restore_that_was_killed_is_in_nobodys_way(tmp_path: Path) -> None:
+    killed(tmp_path, undone=3)
+    (tmp_path / "restore.lock").write_text("process 1 of someone@here, since 2026-01-01 00:00:00 UTC\n")
+    assert [one.id for one in asyncio.run(restore_hosts(tmp_path))] == ["killed"]

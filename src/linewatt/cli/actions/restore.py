@@ -30,6 +30,6 @@ def restore_hosts(*, force: bool, forget: str | None, wait: bool, as_json: bool)
         for problem in outcome.problems:
             say(f"  {problem}")
     if not outcomes:
-        say("nothing to restore")
+        say(f"nothing to restore in {state_dir()}")
     if any(outcome.problems for outcome in outcomes):
         raise typer.Exit(1)

@@ -21,6 +21,7 @@ from linewatt.engine.undo.host_lock import Holder, OnText, take, writers_ended
 from linewatt.engine.undo.knobs import ALL_KNOBS, apart
 from linewatt.engine.undo.leftover import FIXES, is_running, place_of
 from linewatt.engine.undo.put_back import put_back_in_turn
+from linewatt.engine.undo.restore_lock import RestoreAtWork, restore_lock
 from linewatt.errors import ChangeError, JournalError, LinewattError
 from linewatt.hosts import Host, HostSpec, connect_to_host
 from linewatt.hosts.journal import Entry, Journal, Place, damage_text, journal_path, journals, read_journal
@@ -193,13 +194,20 @@ def _age(path: Path) -> tuple[str, bool]:
 
 
 def forget_journal(state: Path, result_id: str) -> int:
-    """Drop a journal whose hosts are no more. Returns how many changes it held. Raises ChangeError."""
+    """Drop a journal whose hosts are no more. Returns how many changes it held.
+
+    Raises ChangeError, JournalError.
+    """
     path_by_id = {path.stem: path for path in journals(state)}
     if result_id not in path_by_id:
         raise ChangeError(f"{result_id}: no such journal; there are: {', '.join(path_by_id) or 'none'}")
-    journal = Journal(path_by_id[result_id], create=False)
-    entries = journal.content().entries
-    journal.discard()
+    with restore_lock(state, Holder("restore")):
+        try:
+            journal = Journal(path_by_id[result_id], create=False)
+        except FileNotFoundError:
+            raise ChangeError(f"{result_id}: another restore has just removed this journal") from None
+        entries = journal.content().entries
+        journal.discard()
     return len(entries)
 
 
@@ -207,9 +215,26 @@ async def restore_hosts(state: Path, by: Undoer | None = None, *, force: bool = 
     """Undo what every campaign that no longer runs left behind, the newest first.
 
     A journal whose campaign still runs is left alone and told, and so is what older ones hold of its hosts;
-    where others are waited for, its end is, too.
+    where others are waited for, its end is, too. Raises RestoreAtWork, JournalError.
     """
     by = by or Undoer()
+    if not journals(state):
+        return []
+    is_announced = False
+    while True:
+        try:
+            with restore_lock(state, by.holder):
+                return await _restore_all(state, by, force=force)
+        except RestoreAtWork as error:
+            if not by.waits:
+                raise
+            if not is_announced:
+                by.say(f"waiting for another restore ({error.at_work})")
+                is_announced = True
+        await asyncio.sleep(RUNNING_AGAIN_S)
+
+
+async def _restore_all(state: Path, by: Undoer, *, force: bool) -> list[Restored]:
     outcomes = []
     later: dict[Place, str] = {}
     for path in sorted(journals(state), key=_age, reverse=True):

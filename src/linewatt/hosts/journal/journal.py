@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import pwd
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -56,7 +57,8 @@ class Journal:
                 raise JournalError(f"{path}: the undo journal is removed again and again") from None
             raise
         except OSError as error:
-            raise JournalError(f"{path}: the undo journal cannot be opened: {error.strerror}") from error
+            advice = "make room there, or set LINEWATT_STATE to another directory" if create else "repair it"
+            raise _unopened(path, error, advice) from error
         if self._new is None:
             self._hosts |= self.content().hosts
         data = self._file_bytes()
@@ -226,7 +228,7 @@ def _locked(path: Path, flags: int = 0) -> int:
     handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | flags, 0o600)
     try:
         if not S_ISREG(os.fstat(handle).st_mode):
-            raise JournalError(f"{path}: is not an undo journal but another kind of file; move it away")
+            raise _no_regular_file(path)
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         os.close(handle)
@@ -268,16 +270,48 @@ def read_journal(path: Path) -> Content:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise JournalError(f"{path}: the undo journal cannot be read: {error.strerror}") from error
-    raise JournalError(f"{path}: is not an undo journal but another kind of file; move it away")
+        raise _unopened(path, error) from error
+    raise _no_regular_file(path)
+
+
+def _no_regular_file(path: Path) -> JournalError:
+    return JournalError(f"{path}: is not an undo journal but another kind of file; move it away")
+
+
+def _unopened(path: Path, error: OSError, advice: str = "repair it or move it away") -> JournalError:
+    """A journal, or the folder of journals, that this user cannot open, with what to do about it."""
+    if error.errno in (errno.ELOOP, errno.EISDIR):
+        return _no_regular_file(path)
+    if isinstance(error, PermissionError):
+        advice = f"run as {_owner(path)}, its owner"
+    return JournalError(f"{path}: the undo journal cannot be opened: {error.strerror}; {advice}")
+
+
+def _owner(path: Path) -> str:
+    """The owner of a path; if it is hidden, of the nearest folder above it that is not."""
+    for visible in (path, *path.parents):
+        with suppress(OSError):
+            uid = visible.lstat().st_uid
+            try:
+                return pwd.getpwuid(uid).pw_name
+            except KeyError:
+                return f"user {uid}"
+    return "the user"
 
 
 def journals(root: Path) -> list[Path]:
-    """Journals that are there, oldest first."""
+    """Journals that are there, oldest first. Raises JournalError: their folder cannot be read."""
+    folder = root / "journal"
     by_age: list[tuple[float, Path]] = []
-    for path in (root / "journal").glob("*.jsonl"):
-        with suppress(FileNotFoundError):  # it ended meanwhile
-            by_age.append((path.lstat().st_mtime, path))
+    try:
+        for path in folder.iterdir():
+            if path.suffix == ".jsonl":
+                with suppress(FileNotFoundError):  # it ended meanwhile
+                    by_age.append((path.lstat().st_mtime, path))
+    except OSError as error:
+        if isinstance(error, FileNotFoundError) and not folder.is_symlink():
+            return []
+        raise _unopened(folder, error) from error
     return [path for _, path in sorted(by_age)]
 
 
