@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.live_server import Served
+
 from bench.compare_1000 import SETTLED_S
 from bench.compare_results import write_one
 from bench.effort import Effort
@@ -37,16 +39,16 @@ def measure(effort: Effort) -> list[Row]:
         time.sleep(SETTLED_S)
         environment = {**os.environ, "XDG_CACHE_HOME": directory}
         listing = [*COMMAND, "list", "--json", "--results", str(root)]
-        with _server(root, environment) as port:
-            first_s, _ = _get(port, "/")
-            _until_read(port)
+        with server_over(root, environment) as served:
+            first_s, _ = _get(served, "/")
+            _until_read(served)
         command_s = [_run(listing, environment) for _ in range(3)]
-        with _server(root, environment) as port:
-            begun_s, _ = _get(port, "/")
-            _until_read(port)
-            plain = [_apart(port, "/") for _ in range(requests)]
-            sorted_s = [_apart(port, "/?sort=best&page=5")[0] for _ in range(requests)]
-            weight = _weight(port)
+        with server_over(root, environment) as served:
+            begun_s, _ = _get(served, "/")
+            _until_read(served)
+            plain = [_apart(served, "/") for _ in range(requests)]
+            sorted_s = [_apart(served, "/?sort=best&page=5")[0] for _ in range(requests)]
+            weight = _weight(served)
     peer = Peer("linewatt list --json of the same, kept", tuple(command_s))
     what = f"list of {results:,} results of {_CASES * _TRIALS} trials, over HTTP"
     rows = [
@@ -60,26 +62,26 @@ def measure(effort: Effort) -> list[Row]:
 
 
 @contextmanager
-def _server(root: Path, environment: dict[str, str]) -> Iterator[int]:
-    """A server over results; its port."""
+def server_over(root: Path, environment: dict[str, str]) -> Iterator[Served]:
+    """A server over results."""
     argv = [*COMMAND, "serve", "--port", "0", "--results", str(root)]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env=environment) as server:
         try:
             line = server.stdout.readline() if server.stdout else ""
-            match = re.search(r":(\d+)/", line)
-            if match is None:
+            served = Served.at(line.strip())
+            if served is None:
                 raise MeasurementFailed(f"serve: did not say where it listens: {line!r}")
-            yield int(match[1])
+            yield served
         finally:
             server.send_signal(signal.SIGINT)
             server.wait(_START_S)
 
 
-def _get(port: int, path: str) -> tuple[float, bytes]:
+def _get(served: Served, path: str) -> tuple[float, bytes]:
     """Seconds of one request with a connection of its own, and its body as it is sent."""
     began_s = time.monotonic()
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_READ_S)
-    connection.request("GET", path, headers={"accept-encoding": "gzip"})
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=_READ_S)
+    connection.request("GET", path, headers={"accept-encoding": "gzip", **served.authorization})
     answer = connection.getresponse()
     body = answer.read()
     connection.close()
@@ -88,25 +90,25 @@ def _get(port: int, path: str) -> tuple[float, bytes]:
     return time.monotonic() - began_s, body
 
 
-def _apart(port: int, path: str) -> tuple[float, bytes]:
+def _apart(served: Served, path: str) -> tuple[float, bytes]:
     """A request so long after the one before that results are looked at again."""
     time.sleep(1.1)
-    return _get(port, path)
+    return _get(served, path)
 
 
-def _until_read(port: int) -> None:
+def _until_read(served: Served) -> None:
     """Wait for every result to be read."""
-    _get(port, "/list.json")
+    _get(served, "/list.json")
 
 
-def _weight(port: int) -> int:
+def _weight(served: Served) -> int:
     """Bytes of the first page and what it loads, as they are sent."""
     import gzip
 
-    body = _get(port, "/")[1]
+    body = _get(served, "/")[1]
     text = gzip.decompress(body).decode()
     loaded = re.findall(r'(?:href|src)="(/static/[^"]+)"', text)
-    return len(body) + sum(len(_get(port, url)[1]) for url in loaded)
+    return len(body) + sum(len(_get(served, url)[1]) for url in loaded)
 
 
 def _run(argv: list[str], environment: dict[str, str]) -> float:

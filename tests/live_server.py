@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import socket
 import threading
 from collections.abc import Iterator, Mapping
@@ -15,25 +16,33 @@ from urllib.parse import urlencode
 import uvicorn
 
 from linewatt.features.serve.app import create_app
-from linewatt.features.serve.settings import Settings
+from linewatt.features.serve.settings import USER, Settings
 
 LIMIT_S = 60.0
 """for an answer, where how soon is not what is tested"""
 
 
 class Served:
-    """Where it is, and requests to it."""
+    """Where it is, and requests to it, with its token if it has one."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, token: str | None = None) -> None:
         self.port = port
         self.url = f"http://127.0.0.1:{port}"
+        self.token = token
+        self.authorization = {} if token is None else {"authorization": f"Bearer {token}"}
+
+    @classmethod
+    def at(cls, login_url: str) -> Served | None:
+        """The server whose printed URL this is."""
+        match = re.fullmatch(rf"http://{USER}:([\w-]{{32}})@127\.0\.0\.1:([0-9]+)/login", login_url)
+        return None if match is None else cls(int(match[2]), match[1])
 
     def ask(
         self, path: str, form: Mapping[str, str] | None = None, **headers: str
     ) -> tuple[int, str, Mapping[str, str]]:
         """Status, body and headers; a form is posted as a page of this server would."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=LIMIT_S)
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        named = self.authorization | {name.replace("_", "-"): value for name, value in headers.items()}
         try:
             if form is None:
                 connection.request("GET", path, headers=named)
@@ -49,7 +58,7 @@ class Served:
     def events(self, path: str) -> Iterator[Iterator[tuple[str, dict[str, Any]]]]:
         """Server-sent events: name and data."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=LIMIT_S)
-        connection.request("GET", path)
+        connection.request("GET", path, headers=self.authorization)
         answer = connection.getresponse()
         assert answer.status == 200
         assert answer.getheader("content-type", "").startswith("text/event-stream")
@@ -80,7 +89,7 @@ def serving(settings: Settings) -> Iterator[Served]:
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, name="server", daemon=True)
     thread.start()
     try:
-        yield Served(listening.getsockname()[1])
+        yield Served(listening.getsockname()[1], settings.token)
     finally:
         server.should_exit = True
         thread.join(LIMIT_S)

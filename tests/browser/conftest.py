@@ -12,7 +12,10 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, HttpCredentials, Page, expect, sync_playwright
+from tests.live_server import Served
+
+from linewatt.features.serve.settings import USER
 
 Scheme = Literal["light", "dark"]
 
@@ -49,6 +52,11 @@ def chromium() -> Iterator[Browser]:
         expect.set_options(timeout=LIMIT_MS)
         yield started
         started.close()
+
+
+def credentials(served: Served) -> HttpCredentials:
+    """What a browser needs to open pages of a server."""
+    return {"username": USER, "password": served.token or ""}
 
 
 class Shared:

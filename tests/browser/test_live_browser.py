@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.browser.conftest import LIMIT_MS
+from tests.browser.conftest import LIMIT_MS, credentials
 from tests.browser.test_accessibility import violations_in_both_looks
 from tests.live_runs import CASE, WATTS, Fed, started
 from tests.live_server import Served, serving
 from tests.report_factories import failed, powered, trial
 
 from linewatt.engine import events
-from linewatt.features.serve.settings import Settings
+from linewatt.features.serve.settings import Settings, new_token
 from linewatt.model import Flag
 
 pytestmark = pytest.mark.browser
@@ -37,7 +37,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, P
     root = tmp_path_factory.mktemp("live")
     (root / "results" / ID).mkdir(parents=True)
     (root / "results" / ID / "manifest.json").write_text("{}")
-    with serving(Settings(root / "results", root / "state")) as made:
+    with serving(Settings(root / "results", root / "state", token=new_token())) as made:
         yield made, root
 
 
@@ -51,9 +51,9 @@ def run(served: tuple[Served, Path]) -> Iterator[Fed]:
 
 
 @pytest.fixture(scope="module")
-def page(browser: Browser) -> Iterator[Page]:
+def page(served: tuple[Served, Path], browser: Browser) -> Iterator[Page]:
     """One page for all tests of this file; what it says on its console fails the test that asks."""
-    context = browser.new_context()
+    context = browser.new_context(http_credentials=credentials(served[0]))
     context.set_default_timeout(LIMIT_MS)
     made = context.new_page()
     yield made
@@ -164,7 +164,7 @@ def test_at_its_end_the_page_says_how_it_ended_and_links_to_the_result(shown: Pa
 def test_what_was_told_a_while_ago_is_not_shown_as_of_now(
     served: tuple[Served, Path], run: Fed, browser: Browser
 ) -> None:
-    context = browser.new_context()
+    context = browser.new_context(http_credentials=credentials(served[0]))
     context.set_default_timeout(LIMIT_MS)
     try:
         page = context.new_page()
@@ -217,7 +217,7 @@ def test_a_run_is_stopped_by_keys_alone(shown: Page, run: Fed) -> None:
 
 @pytest.mark.full
 def test_a_run_is_stopped_without_a_script(served: tuple[Served, Path], run: Fed, browser: Browser) -> None:
-    context = browser.new_context(java_script_enabled=False)
+    context = browser.new_context(java_script_enabled=False, http_credentials=credentials(served[0]))
     context.set_default_timeout(LIMIT_MS)
     try:
         page = context.new_page()

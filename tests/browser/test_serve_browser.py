@@ -18,11 +18,14 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests import forked
-from tests.browser.conftest import LIMIT_MS, Scheme
+from tests.browser.conftest import LIMIT_MS, Scheme, credentials
 from tests.browser.test_accessibility import violations_in_both_looks
+from tests.live_server import Served
 from tests.served import DEMO, LAB, WATTS, certificate_in, results_in
 from tests.soak_result import Shape
 from tests.soak_result import write as write_soak
+
+from linewatt.features.serve.settings import USER
 
 pytestmark = pytest.mark.browser
 _NOISE = "The compiled spec uses Vega v5"
@@ -37,8 +40,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def url(root: Path) -> Iterator[str]:
-    """Where a server listens, as users start it."""
+def served(root: Path) -> Iterator[Served]:
+    """A server as users start it."""
     argv = [sys.executable, "-m", "linewatt", "serve", "--port", "0", "--results", str(root)]
     environment = {**os.environ, "XDG_CACHE_HOME": str(root.parent / "cache")}
     with subprocess.Popen(
@@ -46,12 +49,17 @@ def url(root: Path) -> Iterator[str]:
     ) as server:
         assert server.stdout is not None
         assert server.stderr is not None
-        line = server.stdout.readline().strip()
-        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", line)
-        yield line.rstrip("/")
+        made = Served.at(server.stdout.readline().strip())
+        assert made is not None
+        yield made
         server.send_signal(signal.SIGINT)
         assert server.wait(60) == 0
         assert server.stderr.read() == ""
+
+
+@pytest.fixture(scope="module")
+def url(served: Served) -> str:
+    return served.url
 
 
 Visit = Callable[..., Page]
@@ -64,8 +72,8 @@ def said() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def visit(browser: Browser, url: str, said: list[str]) -> Iterator[Visit]:
-    """Opens a path of the server in one tab."""
+def visit(browser: Browser, served: Served, url: str, said: list[str]) -> Iterator[Visit]:
+    """Opens a path of the server in one tab, after the printed URL."""
     context = browser.new_context(accept_downloads=True)
     context.set_default_timeout(LIMIT_MS)
     page = context.new_page()
@@ -78,6 +86,10 @@ def visit(browser: Browser, url: str, said: list[str]) -> Iterator[Visit]:
         page.goto(url + path, wait_until="load")
         return page
 
+    page.goto(f"http://{USER}:{served.token}@127.0.0.1:{served.port}/login", wait_until="load")
+    assert page.url == f"{url}/"
+    assert page.evaluate("document.URL") == f"{url}/", "else the page could fetch nothing"
+    assert context.cookies() == []
     visited("/list.json")  # all are read then
     yield visited
     context.close()
@@ -284,8 +296,8 @@ def test_a_part_of_the_time_is_brushed_or_said_in_numbers(visit: Visit, root: Pa
 
 
 @pytest.mark.full
-def test_without_scripts_everything_is_there(browser: Browser, url: str) -> None:
-    context = browser.new_context(java_script_enabled=False)
+def test_without_scripts_everything_is_there(browser: Browser, served: Served, url: str) -> None:
+    context = browser.new_context(java_script_enabled=False, http_credentials=credentials(served))
     context.set_default_timeout(LIMIT_MS)
     try:
         page = context.new_page()
@@ -306,13 +318,13 @@ def test_without_scripts_everything_is_there(browser: Browser, url: str) -> None
 
 
 @pytest.mark.full
-def test_a_page_elsewhere_reads_nothing(browser: Browser, url: str, tmp_path: Path) -> None:
+def test_a_page_elsewhere_reads_nothing(browser: Browser, served: Served, url: str, tmp_path: Path) -> None:
     """A page of another origin tries what browsers let it try."""
     (tmp_path / "evil.html").write_text(
         f"<!DOCTYPE html><body><img id=i src='{url}/static/icon.svg'>"
         f"<iframe src='{url}/'></iframe><script src='{url}/static/list.js'></script></body>"
     )
-    context = browser.new_context()
+    context = browser.new_context(http_credentials=credentials(served))
     context.set_default_timeout(LIMIT_MS)
     try:
         page = context.new_page()
@@ -335,12 +347,15 @@ def test_an_ended_server_leaves_its_port(root: Path, tmp_path: Path) -> None:
     argv = [sys.executable, "-m", "linewatt", "serve", "--port", "0", "--results", str(root)]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as server:
         line = server.stdout.readline() if server.stdout else ""
-        port = int(line.rpartition(":")[2].strip("/\n"))
-        with socket.create_connection(("127.0.0.1", port), timeout=30) as held:
-            held.sendall(f"GET /results/{WATTS} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        made = Served.at(line.strip())
+        assert made is not None
+        with socket.create_connection(("127.0.0.1", made.port), timeout=30) as held:
+            lines = [f"GET /results/{WATTS} HTTP/1.1", "Host: localhost"]
+            lines += [f"{name}: {text}" for name, text in made.authorization.items()]
+            held.sendall("\r\n".join([*lines, "", ""]).encode())
             server.send_signal(signal.SIGTERM)
             assert server.wait(60) == 0
-    with socket.create_server(("127.0.0.1", port)):
+    with socket.create_server(("127.0.0.1", made.port)):
         pass
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
-from tests.browser.conftest import LIMIT_MS, chromium
+from tests.browser.conftest import LIMIT_MS, chromium, credentials
 from tests.lab.test_campaign import CHANGES, HANG_LIMIT_S, LONG, Bench, await_event, bench
 from tests.lab.test_live_lab import served
 
@@ -68,9 +68,9 @@ def test_a_browser_that_stood_still_comes_back_to_the_present_and_stops_the_run(
 ) -> None:
     before = bench.settings("net.ipv4.tcp_rmem")
     process = bench.start("run", bench.campaign(trials=TRIALS, window=LONG, **CHANGES))
-    context = browser.new_context()
-    context.set_default_timeout(LIMIT_MS)
     with served(bench) as web:
+        context = browser.new_context(http_credentials=credentials(web))
+        context.set_default_timeout(LIMIT_MS)
         name = await_event(process, "started")["id"]
         page = context.new_page()
         page.goto(f"{web.url}/live/{name}")

@@ -47,10 +47,9 @@ def served(bench: Bench) -> Iterator[Served]:
     )
     try:
         assert process.stdout is not None
-        url = process.stdout.readline().strip()
-        found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/", url)
-        assert found is not None, process.communicate(timeout=HANG_LIMIT_S)
-        yield Served(int(found[1]))
+        made = Served.at(process.stdout.readline().strip())
+        assert made is not None, process.communicate(timeout=HANG_LIMIT_S)
+        yield made
     finally:
         process.terminate()
         process.communicate(timeout=HANG_LIMIT_S)
@@ -77,7 +76,9 @@ def watched_by_the_stuck(bench: Bench, web: Served, name: str) -> Iterator[socke
         own.sendall(b'{"ask": "watch"}\n')
         browser = stack.enter_context(socket.create_connection(("127.0.0.1", web.port)))
         browser.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        browser.sendall(f"GET /live/{name}/events HTTP/1.1\r\nHost: 127.0.0.1:{web.port}\r\n\r\n".encode())
+        headers = {"host": f"127.0.0.1:{web.port}", **web.authorization}
+        lines = [f"GET /live/{name}/events HTTP/1.1", *(f"{key}: {text}" for key, text in headers.items())]
+        browser.sendall("\r\n".join([*lines, "", ""]).encode())
         yield own
 
 

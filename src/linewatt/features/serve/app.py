@@ -21,6 +21,7 @@ from linewatt.features.serve import (
     history_page,
     list_page,
     live,
+    login,
     result_page,
     save_page,
 )
@@ -38,6 +39,7 @@ ROUTERS: Sequence[APIRouter] = (
     compare_page.router,
     history_page.router,
     live.router,
+    login.router,
 )
 """routers of all pages"""
 

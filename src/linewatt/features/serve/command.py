@@ -27,8 +27,12 @@ _TokenFile = Annotated[
     typer.Option(
         "--token-file",
         metavar="FILE",
-        help="Require this file's token, as password (any user) or Bearer.",
+        help="Use this file's token, not a random one; not printed.",
     ),
+]
+_NoToken = Annotated[
+    bool,
+    typer.Option("--no-token", help="Loopback only: every local user reads results; nobody stops runs."),
 ]
 _Cert = Annotated[
     Path | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate (PEM), for https.")
@@ -44,11 +48,12 @@ _LAST_S = 2.0
 """that taking temporary files away may take"""
 
 
-def serve(
+def serve(  # noqa: PLR0913  one parameter an option
     results: Results = Path("results"),
     host: _Host = "127.0.0.1",
     port: _Port = 8642,
     token_file: _TokenFile = None,
+    no_token: _NoToken = False,
     tls_cert: _Cert = None,
     tls_key: _Key = None,
     name: _Name = None,
@@ -56,14 +61,21 @@ def serve(
     """Show results and running campaigns in a browser.
 
     Pages: list, reports with interactive charts, comparisons, history, raw files, running campaigns. Only one
-    button changes anything: it stops a run. By default, users of this machine have access; other addresses
-    need a token. Ctrl-C ends it.
+    button changes anything: it stops a run. The printed URL contains a random token, which each request
+    needs (as password of any user, or Bearer). Addresses other than loopback need --token-file. Ctrl-C ends
+    it.
     """
-    from linewatt.features.serve.settings import Settings, checked, read_token
+    from linewatt.features.serve.settings import Settings, checked, new_token, read_token
+    from linewatt.hosts import is_loopback
     from linewatt.hosts.journal import state_dir
 
     results_there(results)
+    if no_token and token_file is not None:
+        raise InvalidInput("--no-token and --token-file: use only one of them")
     token = None if token_file is None else read_token(token_file)
+    is_random = token is None and not no_token and is_loopback(host)
+    if is_random:
+        token = new_token()
     settings = checked(
         Settings(results, state_dir(), host, port, token, tls_cert, tls_key, tuple(name or ()))
     )
@@ -72,10 +84,17 @@ def serve(
     if not settings.is_loopback and settings.tls_cert is None:
         say("warning: others on the network can read token and results; add --tls-cert")
 
+    if no_token:
+        say(
+            "--no-token: every user of this machine can read all results here, and nobody can stop a run "
+            "here; without this option, a token is needed"
+        )
+
     def began() -> None:
         if sys.stdout.isatty():  # a program reads the URL alone
             say(f"showing {results}; Ctrl-C ends the server; open in a browser:")
-        put(settings.url(listening.getsockname()[1]))
+        port = listening.getsockname()[1]
+        put(settings.login_url(port) if is_random else settings.url(port))
         sys.stdout.flush()
 
     serving.run(settings, listening, say, began, _leave)

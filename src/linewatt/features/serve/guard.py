@@ -153,7 +153,8 @@ def _check_token(authorization: str, token: bytes) -> None:
     if not hmac.compare_digest(sent_token, token):
         raise Refused(
             401,
-            "this server asks for its token, as the password of any user",
+            "this server asks for its token, as the password of any user; the URL that 'linewatt serve' "
+            "printed has it, or the file of --token-file",
             www_authenticate='Basic realm="linewatt", charset="UTF-8"',
         )
 

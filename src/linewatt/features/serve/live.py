@@ -38,6 +38,10 @@ FORM_BYTES = 4096
 FORM_LIMIT_S = 10.0
 _TOKEN = secrets.token_urlsafe(32)
 """form token of this process: only its own pages can send it back"""
+_NO_STOP = (
+    "this server was started with --no-token, so it stops no run; press Ctrl-C where the run was started, or "
+    "start linewatt serve without --no-token"
+)
 
 router = APIRouter()
 
@@ -63,7 +67,7 @@ async def show_run(request: Request, result_id: str) -> Response:
         "live_run.html.j2",
         id=result_id,
         words=words,
-        token=_TOKEN,
+        token=_form_token(request),
         results=_foreign_folder(site_of(request).settings, view),
     )
 
@@ -81,17 +85,22 @@ async def events(request: Request, result_id: str) -> Response:
 @router.get("/live/{result_id}/stop")
 async def ask_to_stop(request: Request, result_id: str) -> Response:
     """The page that asks to confirm a stop, for browsers without scripts."""
+    token = _form_token(request)
+    if token is None:
+        raise HTTPException(403, _NO_STOP)
     try:
         view = await _view(request, result_id)
     except NotRunning as error:
         return _ended_page(request, result_id, str(error), 404)
     head = live_words.head(view)
-    return site_of(request).page(request, "live_stop.html.j2", id=result_id, head=head, token=_TOKEN)
+    return site_of(request).page(request, "live_stop.html.j2", id=result_id, head=head, token=token)
 
 
 @router.post("/live/{result_id}/stop")
 async def stop(request: Request, result_id: str) -> Response:
     """Stop a run like an interrupt; a repeated request is accepted, too."""
+    if _form_token(request) is None:
+        raise HTTPException(403, _NO_STOP)
     if not secrets.compare_digest((await _token(request)).encode(), _TOKEN.encode()):
         raise HTTPException(403, "this form is not of this server as it runs now; load the page again")
     where = request.client.host if request.client is not None else "an unknown address"
@@ -104,6 +113,11 @@ async def stop(request: Request, result_id: str) -> Response:
     if not accepted:
         return _ended_page(request, result_id, f"It is not stopped: {text}.", 409)
     return RedirectResponse(f"/live/{result_id}", status_code=303)
+
+
+def _form_token(request: Request) -> str | None:
+    """The form token; None if the server has no token, so that anybody could use the form."""
+    return None if site_of(request).settings.token is None else _TOKEN
 
 
 async def _view(request: Request, result_id: str) -> View:

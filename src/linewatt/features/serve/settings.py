@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import secrets
 import socket
 import ssl
 from dataclasses import dataclass, field
@@ -17,6 +18,9 @@ DEFAULT_PORT = 8642
 SHORTEST_TOKEN = 16
 """characters; a shorter token could be guessed in a night"""
 _LONGEST_TOKEN = 1024
+_TOKEN_BYTES = 24
+USER = "linewatt"
+"""in the printed URL; any user name is accepted"""
 EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104  compared with, not bound
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 
@@ -26,7 +30,8 @@ class Settings:
     """Settings of the web server.
 
     ``results`` is the results directory, ``state`` the state directory of running campaigns
-    (``hosts/journal``), ``names`` are further names of this server.
+    (``hosts/journal``), ``names`` are further names of this server. Without a ``token``, all who can connect
+    can read; nobody can stop a run.
     """
 
     results: Path
@@ -49,8 +54,15 @@ class Settings:
 
     def url(self, port: int) -> str:
         """The URL of the server when it listens on ``port``."""
+        return f"{self.scheme}://{self._place(port)}/"
+
+    def login_url(self, port: int) -> str:
+        """The URL that contains the token."""
+        return f"{self.scheme}://{USER}:{self.token}@{self._place(port)}/login"
+
+    def _place(self, port: int) -> str:
         host = socket.gethostname() if self.host in EVERY_ADDRESS else self.host
-        return f"{self.scheme}://{f'[{host}]' if ':' in host else host}:{port}/"
+        return f"{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def checked(settings: Settings) -> Settings:
@@ -68,6 +80,11 @@ def checked(settings: Settings) -> Settings:
         if not name or any(sign in name for sign in "/:@ \t"):
             raise InvalidInput(f"--name {name!r}: is not the name of a machine, such as results.example.org")
     return settings
+
+
+def new_token() -> str:
+    """A random token, for one server process."""
+    return secrets.token_urlsafe(_TOKEN_BYTES)
 
 
 def read_token(path: Path) -> str:

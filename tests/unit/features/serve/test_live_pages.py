@@ -33,6 +33,7 @@ BEGUN = events.Started(ID, f"results/{ID}", 3, 0, 33.0)
 NOW = events.Throughput(9.01e9, 28.0, WATTS)
 DONE = trial(1, CASE, 9.1e9, 0.5)
 LIMIT_S = 60.0
+TOKEN = "a-token-of-more-than-sixteen"  # noqa: S105
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +41,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, Pat
     """A server for all tests of this file: it, its results and its state."""
     root = tmp_path_factory.mktemp("live")
     (root / "results").mkdir()
-    with serving(Settings(root / "results", root / "state")) as served:
+    with serving(Settings(root / "results", root / "state", token=TOKEN)) as served:
         yield served, root / "results", root / "state"
 
 
@@ -88,7 +89,7 @@ def test_a_result_whose_run_goes_on_has_the_way_there_in_the_list_and_on_its_pag
     results, state = tmp_path / "results", tmp_path / "state"
     for name in (ID, OTHER):
         stored(results, result([DONE], id=name))
-    with serving(Settings(results, state)) as served:
+    with serving(Settings(results, state, token=TOKEN)) as served:
         fed = Fed(state, results / ID)
         left = sockets._new_socket()
         sockets._bind(left, state / sockets.FOLDER, f"{OTHER}{sockets.SUFFIX}")
@@ -201,7 +202,7 @@ def test_whoever_only_asks_for_the_head_of_a_stream_is_not_kept_waiting(
     served, _, _ = site
     with closing(http.client.HTTPConnection("127.0.0.1", served.port, timeout=LIMIT_S)) as connection:
         for method, path in (("HEAD", f"/live/{ID}/events"), ("GET", "/live")):
-            connection.request(method, path)
+            connection.request(method, path, headers=served.authorization)
             answer = connection.getresponse()
             answer.read()
             assert answer.status == 200, "on one connection the second waits for the end of the first"
@@ -279,6 +280,30 @@ def test_nobody_else_can_press_the_button(site: tuple[Served, Path, Path], run: 
     assert served.ask(path, {**form, "more": "x" * 9000})[0] == 403
     assert served.ask(path, form, origin="https://example.org")[0] == 403
     assert served.ask(path, form, host="example.org")[0] == 421
+    assert served.ask(path, form, authorization="")[0] == 401
+    assert served.ask(path, form, authorization=f"Bearer {form['token']}")[0] == 401
+    run.say(NOW)
+    assert not run.is_over
+
+
+def test_a_server_without_a_token_shows_runs_and_stops_none(
+    site: tuple[Served, Path, Path], run: Fed
+) -> None:
+    """Also with the form token of this process, which a page of a server with a token has."""
+    served, results, state = site
+    form = {"token": token_of(served.ask(f"/live/{ID}")[1])}
+    with serving(Settings(results, state)) as open_to_all:
+        status, page, _ = open_to_all.ask(f"/live/{ID}")
+        assert (status, "9.01 Gbps" in page) == (200, True)
+        assert "stop-ask" not in page
+        assert "form" not in page
+        assert "This server has no token (--no-token), so it stops no run." in page
+        for status, page, _ in (
+            open_to_all.ask(f"/live/{ID}/stop"),
+            open_to_all.ask(f"/live/{ID}/stop", form),
+        ):
+            assert status == 403
+            assert "start linewatt serve without --no-token" in page
     run.say(NOW)
     assert not run.is_over
 

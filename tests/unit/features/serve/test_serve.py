@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import builtins
+import re
 import signal
 import socket
 import ssl
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
+from tests.live_server import Served
 from tests.screens import on_terminal
 from tests.served import DEMO, PORT, URL, certificate_in, client, results_in
 from tests.unit.conftest import Run
@@ -23,7 +25,7 @@ from linewatt.errors import InvalidInput
 from linewatt.extras import install_command
 from linewatt.features.serve import serving
 from linewatt.features.serve.guard import CONTENT_SECURITY_POLICY
-from linewatt.features.serve.settings import Settings, checked, read_token
+from linewatt.features.serve.settings import Settings, checked, new_token, read_token
 from linewatt.hosts.addresses import is_loopback
 from linewatt.store import cache
 
@@ -202,6 +204,22 @@ def test_with_a_token_nothing_is_shown_without_it(root: Path, said: str | None, 
         if status == 401:
             assert answer.headers["www-authenticate"].startswith("Basic ")
             assert DEMO not in answer.text
+            assert "the URL that 'linewatt serve' printed has it" in answer.text
+
+
+def test_the_printed_url_leads_to_the_list_without_the_token_in_the_url(root: Path) -> None:
+    site = client(root, token=TOKEN)
+    assert site.get("/login").status_code == 401
+    answer = site.get("/login", headers={"authorization": basic(TOKEN), "host": "localhost:8642"})
+    assert (answer.status_code, answer.headers["location"]) == (303, "//localhost:8642/")
+    assert "set-cookie" not in answer.headers
+    assert site.get("/login", headers={"host": "evil.example"}).status_code == 421
+
+
+def test_each_server_process_has_another_token() -> None:
+    first, second = new_token(), new_token()
+    assert first != second
+    assert len(first) == len(second) == 32
 
 
 @pytest.mark.parametrize(
@@ -317,6 +335,10 @@ def test_the_command_refuses_before_anything_is_bound(run: Run) -> None:
     assert err.startswith(
         "linewatt: --listen 0.0.0.0: others could read every result there, and stop runs; add --token-file"
     )
+    code, _, err = run("serve", "--listen", "192.0.2.1", "--no-token")
+    assert (code, err.partition(";")[2].strip()) == (2, "add --token-file FILE")
+    code, _, err = run("serve", "--no-token", "--token-file", "token")
+    assert (code, err) == (2, "linewatt: --no-token and --token-file: use only one of them\n")
     code, _, err = run("serve", "--results", "nowhere")
     assert (code, err.count("\n")) == (2, 1)
 
@@ -330,6 +352,65 @@ def test_on_a_terminal_it_says_what_is_shown_and_how_it_ends(tmp_path: Path) -> 
     assert child.screen.text.startswith(
         "showing .; Ctrl-C ends the server; open in a browser:\nhttp://127.0.0.1:"
     )
+
+
+class Begun:
+    """Stands for the server: begins and ends at once."""
+
+    settings: Settings
+
+    def run(
+        self,
+        settings: Settings,
+        listening: socket.socket,
+        say: Callable[[str], None],
+        began: Callable[[], None],
+        ended: Callable[[], None],
+    ) -> None:
+        self.settings = settings
+        began()
+        listening.close()
+
+
+@pytest.fixture
+def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Begun:
+    (tmp_path / "results").mkdir()
+    begun = Begun()
+    monkeypatch.setattr(serving, "run", begun.run)
+    return begun
+
+
+def test_on_loopback_the_printed_url_has_a_token_and_nothing_is_shown_without_it(
+    run: Run, begun: Begun, root: Path
+) -> None:
+    code, out, err = run("serve", "--port", "0")
+    served = Served.at(out.strip())
+    assert served is not None, out
+    assert (code, err) == (0, "")
+    assert len(out) < 80
+    assert served.token == begun.settings.token
+    site = client(root, token=begun.settings.token)
+    assert site.get("/").status_code == 401
+    assert site.get("/", headers=served.authorization).status_code == 200
+
+
+def test_a_token_of_a_file_is_not_printed(run: Run, begun: Begun, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text(f"{TOKEN}\n")
+    code, out, err = run("serve", "--port", "0", "--token-file", "token")
+    assert (code, err) == (0, "")
+    assert re.fullmatch(r"http://127\.0\.0\.1:[0-9]+/\n", out)
+    assert begun.settings.token == TOKEN
+
+
+def test_without_a_token_the_command_says_what_everybody_can_do(run: Run, begun: Begun) -> None:
+    code, out, err = run("serve", "--port", "0", "--no-token")
+    assert re.fullmatch(r"http://127\.0\.0\.1:[0-9]+/\n", out)
+    assert (code, err) == (
+        0,
+        "--no-token: every user of this machine can read all results here, and nobody can stop a run "
+        "here; without this option, a token is needed\n",
+    )
+    assert begun.settings.token is None
 
 
 def test_where_the_extra_is_missing_one_line_says_what_to_install(
