@@ -33,6 +33,7 @@ from bench import (
     power_sweeps,
     report_10000,
     serve_1000,
+    serve_silent,
     soak_report,
     startup,
     storing,
@@ -62,6 +63,7 @@ _WAITS = (
 _OTHERS = (
     place_512,
     serve_1000,
+    serve_silent,
     soak_report,
     capacity,
     power_sweeps,

@@ -13,9 +13,8 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlencode
 
-import uvicorn
-
 from linewatt.features.serve.app import create_app
+from linewatt.features.serve.serving import make_server
 from linewatt.features.serve.settings import USER, Settings
 
 LIMIT_S = 60.0
@@ -81,11 +80,9 @@ class Served:
 @contextmanager
 def serving(settings: Settings) -> Iterator[Served]:
     """The application behind a real server."""
-    listening = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(
-        create_app(settings), log_config=None, lifespan="off", timeout_graceful_shutdown=1
-    )
-    server = uvicorn.Server(config)
+    listening = socket.create_server(("127.0.0.1", 0), backlog=1024)
+    server = make_server(create_app(settings), settings)
+    server.config.timeout_graceful_shutdown = 1
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, name="server", daemon=True)
     thread.start()
     try:

@@ -52,13 +52,15 @@ HEAD = "linewatt.head"
 
 
 class Refused(Exception):
-    """A refused request; its response has the reason in one line."""
+    """A refused request; its response has the reason in one line, and ends the connection."""
 
     def __init__(self, status: int, why: str, **headers: str) -> None:
         super().__init__(why)
         named_headers = {name.replace("_", "-"): value for name, value in headers.items()}
         self.response = PlainTextResponse(
-            f"linewatt: {why}\n", status, {"cache-control": "no-store", **named_headers}
+            f"linewatt: {why}\n",
+            status,
+            {"cache-control": "no-store", "connection": "close", **named_headers},
         )
 
 

@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
+from fastapi import FastAPI
 
 from linewatt.errors import InvalidInput
 from linewatt.features.serve.app import create_app
+from linewatt.features.serve.connections import MOST_CONNECTIONS, Connection, Connections
 from linewatt.features.serve.settings import Settings, tls_context
 
-_BACKLOG = 128
-_MOST_CONNECTIONS = 200
+_BACKLOG = 1024
 _KEPT_S = 5
 
 
@@ -62,12 +63,56 @@ class _LogHandler(logging.Handler):
         self._say(self.format(record))
 
 
-class _Server(uvicorn.Server):
-    """A server without its own signal handlers: linewatt does not wait for open requests."""
+class Server(uvicorn.Server):
+    """A server that accepts connections itself (:mod:`linewatt.features.serve.connections`).
+
+    It has no signal handlers: linewatt does not wait for open requests.
+    """
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=[])
+        connections = Connections()
+
+        def make() -> Connection:
+            return Connection(self.config, self.server_state, connections)
+
+        self._accepting = [
+            asyncio.create_task(connections.accept_all(listening, make, self.config.ssl))
+            for listening in sockets or ()
+        ]
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for accepting in self._accepting:
+            accepting.cancel()
+        await asyncio.wait(self._accepting)
+        await super().shutdown(sockets)
+
+
+def make_server(app: FastAPI, settings: Settings) -> Server:
+    """The server of an application; it ends without waiting for open requests."""
+    config = uvicorn.Config(
+        app,
+        http="h11",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        lifespan="off",
+        ws="none",
+        limit_concurrency=MOST_CONNECTIONS + 1,
+        timeout_keep_alive=_KEPT_S,
+        timeout_graceful_shutdown=0,
+        ssl_certfile=settings.tls_cert,
+        ssl_keyfile=settings.tls_key,
+    )
+    if settings.tls_cert is not None and settings.tls_key is not None:
+        config.load()
+        config.ssl = tls_context(settings.tls_cert, settings.tls_key)
+    return Server(config)
 
 
 def run(
@@ -83,24 +128,7 @@ def run(
     """
     logging.getLogger().addHandler(_LogHandler(say))
     app = create_app(settings)
-    config = uvicorn.Config(
-        app,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        lifespan="off",
-        ws="none",
-        limit_concurrency=_MOST_CONNECTIONS,
-        timeout_keep_alive=_KEPT_S,
-        timeout_graceful_shutdown=0,
-        ssl_certfile=settings.tls_cert,
-        ssl_keyfile=settings.tls_key,
-    )
-    if settings.tls_cert is not None and settings.tls_key is not None:
-        config.load()
-        config.ssl = tls_context(settings.tls_cert, settings.tls_key)
-    server = _Server(config)
+    server = make_server(app, settings)
 
     def end() -> None:
         app.state.site.page_pool.stop()

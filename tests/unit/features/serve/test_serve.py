@@ -204,6 +204,7 @@ def test_with_a_token_nothing_is_shown_without_it(root: Path, said: str | None, 
         if status == 401:
             assert answer.headers["www-authenticate"].startswith("Basic ")
             assert DEMO not in answer.text
+            assert answer.headers["connection"] == "close", "who is refused keeps no connection"
             assert "the URL that 'linewatt serve' printed has it" in answer.text
 
 
