@@ -131,9 +131,15 @@ def test_charts_fit_a_desktop(opened: Page) -> None:
 
 @pytest.mark.parametrize("opened", [(390, "light")], indirect=True)
 def test_on_a_phone_wide_tables_scroll_in_their_own_box(opened: Page) -> None:
-    for box in opened.locator("#matrix .scroll:has(table), #detail .scroll").all():
+    for box in opened.locator("#matrix .scroll:has(table), #roles .scroll").all():
         assert box.evaluate("e => e.scrollWidth > e.clientWidth")
         assert box.evaluate("e => getComputedStyle(e).overflowX") == "auto"
+
+
+@phone_and_desk
+def test_the_two_ends_of_a_case_fit_side_by_side(opened: Page) -> None:
+    for box in opened.locator("#detail .scroll").all():
+        assert box.evaluate("e => e.scrollWidth <= e.clientWidth")
 
 
 @phone_and_desk
@@ -151,8 +157,11 @@ def test_every_test_has_bars_in_pairs_for_both_directions(opened: Page) -> None:
 @phone_and_desk
 def test_blocks_of_each_end_are_folded_and_mark_simulated_watts(opened: Page) -> None:
     rows = opened.locator("#detail tbody tr:not(.series)")
-    assert rows.count() == 3 * 2 * 2 * 5 * 2
-    assert rows.first.locator(".unmeasured").all_inner_texts() == ["sim"] * 3
+    assert rows.count() == 3 * 2 * 2 * 5 * 18
+    first_case = opened.locator("#detail tbody").first
+    titles = first_case.locator("tr:has(.unmeasured) th").all_inner_texts()
+    assert titles == ["Power, W", "Idle power, W", "W/tput, W per Gbit/s"]
+    assert first_case.locator(".unmeasured").all_inner_texts() == ["sim"] * 6
     opened.reload()
     assert not rows.first.is_visible()
     opened.locator("#detail summary").first.click()

@@ -11,12 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
+from tests.groups import CASE
 from tests.report_factories import end, failed, powered, result, scaling_trials, shares, trial, watts
 
 from linewatt.analysis.cases.detail import NOT_NAMED, SHARED, DetailBlock, detail_blocks
 from linewatt.analysis.cases.shares import CPU_SHARES, share_spread
 from linewatt.model import Case, Role, Trial
-from linewatt.report.trials.detail import detail_documents, detail_groups, layout
+from linewatt.report.table import Table
+from linewatt.report.trials.detail import SHOWN_SHARES, detail_documents, detail_groups, layout
 from linewatt.report.trials.digest import digest_of
 from linewatt.report.trials.roles import role_table
 from linewatt.report.trials.terminal import detail_blocks as printed
@@ -77,19 +79,50 @@ def test_roles_on_the_same_cpus_are_not_split() -> None:
     assert found.cpu_used_cores.mean == pytest.approx(0.8)
 
 
-def test_the_same_cpus_in_both_roles_have_one_line_and_one_group_of_columns() -> None:
+def texts_of_rows(table: Table) -> dict[str, list[str]]:
+    """What stands at both ends, by the title of the row; of several cases those of the last."""
+    return {row.keys[0].text: [cell.text for cell in row.cells] for row in table.rows}
+
+
+def test_the_same_cpus_in_both_roles_have_one_line_and_one_group_of_rows() -> None:
     both = end("dut", "receiver", 1.0, 0, 0, app_cpu=shares(0.8), irq_cpu=shares(0.8))
     assert [title for title, _ in layout(block("receiver", replace(udp(), receiver=both))).shares] == [
         "App and IRQ CPU"
     ]
     sender = replace(both, host="gen", role="sender")
     (group,) = detail_groups(digest_of(result([replace(udp(), receiver=both, sender=sender)])))
-    assert [head.group for head in group.table.heads].count("App and IRQ CPU, %") == 5
-    assert all(len(row.cells) == len(group.table.heads) for row in group.table.rows)
+    shares_of_both = [title for title in texts_of_rows(group.table) if " CPU: " in title]
+    assert shares_of_both == [f"App and IRQ CPU: {name}, %" for name in SHOWN_SHARES]
     (mixed,) = detail_groups(digest_of(result([replace(udp(), receiver=both)])))
-    assert [head.group for head in mixed.table.heads].count("IRQ CPU, %") == 5
-    receiver, _ = mixed.table.rows
-    assert receiver.cells[4:9] == receiver.cells[9:14]
+    rows = texts_of_rows(mixed.table)
+    for name in SHOWN_SHARES:
+        app, irq = rows[f"App CPU: {name}, %"], rows[f"IRQ CPU: {name}, %"]
+        assert app[0] == irq[0]
+        assert (app[1] == irq[1]) is (name not in {"usr", "sys", "idle"})
+
+
+def test_a_table_has_the_two_ends_of_a_case_side_by_side_with_the_spread() -> None:
+    busier = replace(udp(2), receiver=end("dut", "receiver", 1.3, 0, 0, app_cpu=shares(0.9)))
+    (group,) = detail_groups(digest_of(result([udp(), busier])))
+    table = group.table
+    assert [head.title for head in table.heads] == ["Receiver", "Sender"]
+    assert [part.label for part in table.groups] == ["gen → dut (2 trials)"]
+    rows = texts_of_rows(table)
+    assert [rows["Host"], rows["Role"]] == [["dut", "gen"], ["srv(rcv)", "clt(snd)"]]
+    assert rows["Throughput, Gbit/s"] == ["5.970", "7.110"]
+    assert rows["CPU/tput, % per Gbit/s"][1] == "17.985"
+    (idle,) = [row for row in table.rows if row.keys[0].text == "App CPU: idle, %"]
+    assert [(cell.text, cell.sd) for cell in idle.cells] == [("14.54", "6.42"), ("0.12", "0.00")]
+
+
+def test_an_end_whose_figures_are_those_of_another_case_is_an_empty_column() -> None:
+    group_case = CASE["many-to-one"]
+    (group,) = detail_groups(digest_of(result([replace(udp(), case=group_case, sender=None)])))
+    together, *pairs = group.table.groups
+    assert together.rows[0].cells[0].text == group_case.receiver
+    assert {row.cells[1].text for row in together.rows} == {""}
+    assert [pair.rows[0].cells[1].text for pair in pairs] == ["g1", "g2", "g3"]
+    assert {row.cells[0].text for pair in pairs for row in pair.rows} == {""}
 
 
 def test_watts_above_idle_are_of_the_end_s_own_rate() -> None:

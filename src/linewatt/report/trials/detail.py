@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from linewatt import units
@@ -24,7 +24,18 @@ from linewatt.records import Count
 from linewatt.report.printing.export import KeyedCase, MeanKeys, keyed_case_of, mean_of
 from linewatt.report.provenance import provenance_legend, provenance_mark
 from linewatt.report.series import plural, test_title
-from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, legend_notes
+from linewatt.report.table import (
+    Cell,
+    Head,
+    Lack,
+    Note,
+    Row,
+    RowGroup,
+    Table,
+    absences,
+    legend_notes,
+    text_cells,
+)
 from linewatt.report.trials.digest import Digest
 from linewatt.sizes import frame_bytes
 from linewatt.units import MISSING, format_cut
@@ -67,21 +78,19 @@ class Layout:
     """
 
     host: str
+    end: Role
     role: str
     rates: tuple[Figure, Figure, Figure]
     shares: tuple[tuple[str, tuple[Cell, ...]], ...]
     costs: tuple[Figure, Figure, Figure]
 
     def cells(self, parts_count: int) -> tuple[Cell, ...]:
-        """Everything in order, for a table with a row a block, which has no room for spreads.
-
-        ``parts_count``: how many roles have columns.
-        """
+        """Everything in order; ``parts_count``: for how many roles there are shares."""
         shares = self.shares if len(self.shares) == parts_count else self.shares * parts_count
-        of_roles = [replace(cell, sd=None) for _, cells in shares for cell in cells]
         return (
+            *text_cells(self.host, self.role),
             *(figure.cell for figure in self.rates),
-            *of_roles,
+            *(cell for _, cells in shares for cell in cells),
             *(figure.cell for figure in self.costs),
         )
 
@@ -94,6 +103,13 @@ class DetailCase:
     label: str
     trials: str
     ends: tuple[Layout, ...]
+
+    def rows(self, titles: Sequence[str], parts_count: int) -> Iterator[Row]:
+        """A row a title; an end whose figures are those of another case is empty."""
+        cells = {end.end: end.cells(parts_count) for end in self.ends}
+        columns = (cells.get(end, (Cell(""),) * len(titles)) for end in ENDS)
+        for title, *row_cells in zip(titles, *columns, strict=True):
+            yield Row((Cell(title),), tuple(row_cells))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,30 +126,27 @@ class DetailGroup:
 
     @property
     def table(self) -> Table:
-        """A row a block."""
+        """A row a figure of a case, with its two ends side by side."""
         rate = _units(self.test)[0].name
         is_same = all(len(end.shares) == 1 for case in self.cases for end in case.ends)
         parts = _SAME_PART if is_same else _PARTS
+        titles = (
+            "Host",
+            "Role",
+            f"Throughput, {rate}",
+            "Power, W",
+            "Idle power, W",
+            *(f"{title}: {name}, %" for _, title in parts for name in SHOWN_SHARES),
+            "CPU used, %",
+            f"CPU/tput, % per {rate}",
+            f"W/tput, W per {rate}",
+        )
         return Table(
             title=self.title,
-            keys=(Head("Host", kind="text"),),
-            heads=(
-                Head("Role", kind="text"),
-                Head("Throughput", rate),
-                Head("Power", "W"),
-                Head("Idle", "W"),
-                *(Head(name, group=f"{title}, %") for _, title in parts for name in SHOWN_SHARES),
-                Head("CPU used", "%"),
-                Head("CPU/tput", f"% per {rate}"),
-                Head("W/tput", f"W per {rate}"),
-            ),
+            keys=(Head("Figure", kind="text"),),
+            heads=tuple(Head(end.capitalize()) for end in ENDS),
             groups=tuple(
-                RowGroup(
-                    f"{case.label} ({case.trials})",
-                    tuple(
-                        Row((Cell(end.host),), (Cell(end.role), *end.cells(len(parts)))) for end in case.ends
-                    ),
-                )
+                RowGroup(f"{case.label} ({case.trials})", tuple(case.rows(titles, len(parts))))
                 for case in self.cases
             ),
             notes=self.notes,
@@ -153,6 +166,7 @@ def layout(block: DetailBlock) -> Layout:
         direction = "sent and received"
     return Layout(
         host=block.host,
+        end=block.role,
         role=_ROLE_WORDS[block.connection, block.role],
         rates=(
             Figure(f"Throughput, {direction}", rate.name, _cell(block, "throughput_bps", rate.from_si, 3)),

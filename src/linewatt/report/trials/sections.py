@@ -253,8 +253,8 @@ def _detail(view: Digest, blocks: Sequence[DetailBlock], left_out: Sequence[str]
         "detail",
         tuple(group.table for group in detail_groups(view, blocks)),
         intro=(
-            "A row a host: server or client, receiving or sending. CPU % are those of one CPU; costs are of "
-            "what that end itself sent or received. Figures are cut, not rounded.",
+            "The two ends of a case side by side. CPU % are those of one CPU, mean ± standard deviation over "
+            "the trials; costs are of what that end itself sent or received. Figures are cut, not rounded.",
             *left_out,
         ),
     )

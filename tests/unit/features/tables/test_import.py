@@ -21,7 +21,7 @@ from linewatt.errors import InvalidInput
 from linewatt.features.tables.imported import NOT_SAID, import_table
 from linewatt.model import ENDS
 from linewatt.report.trials.charts.heat_map import heat_maps
-from linewatt.report.trials.detail import layout
+from linewatt.report.trials.detail import detail_groups, layout
 from linewatt.report.trials.digest import digest_of
 from linewatt.report.trials.roles import role_table
 from linewatt.report.trials.settings.matrix import matrix_table, pair_cases
@@ -93,6 +93,22 @@ def test_every_published_figure_stands_in_its_block_as_printed(published: Path, 
         for part, (_, cells) in zip(("app", "irq"), shown.shares, strict=True):
             raw = [row[f"{part}_cpu_{name}_pct"] for name in ("usr", "sys", "irq", "soft", "idle")]
             assert [cell.text for cell in cells] == raw
+
+
+def test_both_ends_of_a_published_pair_stand_side_by_side_as_printed(published: Path, run: Run) -> None:
+    run("import", str(published))
+    groups = detail_groups(digest_of(load_result(next(Path("results").iterdir()))))
+    cases = {(group.test, part.label): part.rows for group in groups for part in group.table.groups}
+    assert len(cases) == 18
+    for row in printed(published):
+        test = {"tcp-tput": "tcp"}.get(row["test"], row["test"])
+        rows = cases[test, f"{row['sender']} → {row['receiver']} (1 trial)"]
+        column = [figures.cells[ENDS.index(row["role"])].text for figures in rows]
+        assert column[0] == row["host"]
+        shares = [row[name] for name in row if name.endswith("_pct") and name[:4] in {"app_", "irq_"}]
+        costs = ("published_cpu_used_pct", "published_cpu_per_tput", "published_w_per_tput")
+        numbers = [row["throughput"], row["power_w"], row["idle_w"], *shares, *(row[name] for name in costs)]
+        assert list(map(Decimal, column[2:])) == list(map(Decimal, numbers))
 
 
 def test_costs_in_all_tables_are_for_what_each_end_itself_received_or_sent(published: Path) -> None:
