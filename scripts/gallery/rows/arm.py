@@ -119,7 +119,9 @@ ROWS = (
     ),
     Row(
         "Host block in two columns side by side",
-        reason="`--detail` prints the ends one below the other, so that its text can be imported again",
+        REPORT,
+        _column("published_cpu_per_tput"),
+        pattern=r">CPU/tput, % per \wbit/s</th><td>([^<]+)</td><td>([^<]+)</td>",
     ),
     Row(
         "Idle W and W above idle",

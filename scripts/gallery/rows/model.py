@@ -27,8 +27,8 @@ from scripts.gallery.rows.campaigns import write_files
 from linewatt.cli.entry_point import main as linewatt
 
 ROOT = Path(__file__).resolve().parents[3]
-State = Literal["right", "**differs**", "needs hosts", "not yet"]
-STATES: tuple[State, ...] = ("right", "**differs**", "needs hosts", "not yet")
+State = Literal["right", "**differs**", "needs hosts", "not published"]
+STATES: tuple[State, ...] = ("right", "**differs**", "needs hosts", "not published")
 IMPORTS = {
     "x64-energy": "docs/published/x64_scaling_ports.csv --components docs/published/x64_components.csv",
     "psu-load": "docs/published/x64_scaling_ports.csv",
@@ -77,8 +77,8 @@ class Row:
     ``published``: as the study prints it. ``pattern``: its matches in the output of ``command`` are the
     values (or their groups, if it has any), within ``section`` if that is given; ``columns``: of output that
     is CSV. ``is_answer``: the study has no figure, and the output answers in words. ``within``: how far off a
-    value may be that was read from a chart, as a ratio. ``reason``: why values differ, or what is missing.
-    ``test``: what checks a row that only hosts can show.
+    value may be that was read from a chart, as a ratio. ``reason``: why values differ, or what the published
+    table lacks. ``test``: what checks a row that only hosts or a table with these figures can show.
     """
 
     name: str
@@ -108,9 +108,7 @@ class Printed:
     @property
     def state(self) -> State:
         if self.row.test:
-            return "needs hosts"
-        if not self.row.command:
-            return "not yet"
+            return "not published" if self.row.reason else "needs hosts"
         is_right = self.row.is_answer or agrees(self.published, self.values, self.row.within)
         return "right" if is_right else "**differs**"
 

@@ -42,7 +42,8 @@ The states are:
   chart may differ by 12 %. Where the study has no number, the command prints the answer.
 - *Differs*: with the reason.
 - *Needs hosts*: linewatt does it with hosts, or before it contacts them; the named test checks it.
-- *Not yet*: with what is missing.
+- *Not published*: the study's tables lack the figures. linewatt draws them if a table or a result has them;
+  the named test checks it.
 """
 _COLUMNS = "| row | command | published | printed here | state |\n| --- | --- | --- | --- | --- |"
 
@@ -76,7 +77,7 @@ def _section(title: str, printed: Sequence[Printed]) -> str:
 def _line(printed: Printed) -> str:
     row = printed.row
     command = f"`{row.command}`" if row.command else "–"
-    why = f"`{row.test}`" if row.test else row.reason
+    why = "; ".join(part for part in (row.reason, row.test and f"`{row.test}`") if part)
     state = f"{printed.state}: {why}" if why else printed.state
     cells = (row.name, command, _list(printed.published), _list(printed.values), state)
     return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"

@@ -32,7 +32,11 @@ ROWS = (
         is_answer=True,
     ),
     Row("10 runs, 1 minute", PLAN, "10 runs, 60 s", r"× (\d+) trials.*?(\d+ s) window"),
-    Row("SD bars on throughput", reason="the published table has no SD of the throughput"),
+    Row(
+        "SD bars on throughput",
+        reason="the published table has no SD of the throughput",
+        test="tests/unit/features/tables/test_import_kinds.py",
+    ),
     Row(
         "12 tables App/S-IRQ mean+-SD",
         FULL,
@@ -55,7 +59,11 @@ ROWS = (
         section=_MEANS,
     ),
     Row("runs = 10 in the shipped table", FULL, "10 runs", r"over (\d+ runs)\.$"),
-    Row("18 charts", reason="9 of them: the figures of the bare network are not in the published table"),
+    Row(
+        "18 charts",
+        reason="the published table has the 9 of the tunnel, not the 9 of the bare network",
+        test="tests/unit/report/test_matrix.py",
+    ),
     Row(
         "Receiver IRQ CPU is the limit",
         ANALYZE,

@@ -24,6 +24,7 @@ from linewatt.report.charts.figure import render_svg
 from linewatt.report.printing import html
 from linewatt.report.series import TestGroup
 from linewatt.report.table import Table
+from linewatt.report.trials.charts.cases import figures as case_figures
 from linewatt.report.trials.charts.heat_map import STEPS, grid, heat_figures, heat_maps, panel_columns
 from linewatt.report.trials.charts.paired_bars import MOST_PANELS, paired_figures
 from linewatt.report.trials.digest import Digest, digest_of
@@ -293,6 +294,28 @@ def test_generated_and_received_stand_in_pairs_with_the_networks_side_by_side() 
     assert all(row["low"] < row["value"] < row["high"] for row in means)
     assert len(values(throughput, "run")) == 2 * 2 * 2 * 2
     assert "UDP 1500" in cost.title
+
+
+def test_a_bare_network_and_a_tunnel_are_both_in_the_three_charts_of_each_test() -> None:
+    tests, networks = {"tcp": "TCP", "udp-1500": "UDP 1500", "udp-60": "UDP 60"}, ("bare", "vxlan")
+    trials = renumbered(*(pair_trials(HOSTS[:2], networks, test=test) for test in tests))
+    drawn = {figure.name: figure for figure in paired(trials)}
+    roles = case_figures(view_of(trials).groups, runs_of(trials))[-1]
+    assert roles.title == "Where the CPU went, by role"
+    for test, network in itertools.product(tests, networks):
+        for chart in ("throughput", "cost"):
+            bars = [
+                row
+                for row in values(drawn[f"paired-{chart}-{test}"], "mean")
+                if row["bar"].startswith(network)
+            ]
+            assert {row["pair"] for row in bars} == {"arm → x19", "x19 → arm"}
+            assert len(bars) == 2 * 2
+            assert all(row["low"] < row["value"] < row["high"] for row in bars)
+        for pair in ("arm → x19", "x19 → arm"):
+            assert (
+                f"{tests[test]}, {pair}, {network}, 1 instance: Receiver: app CPU 50 %" in roles.description
+            )
 
 
 def test_cpu_per_throughput_is_stacked_of_app_and_irq_at_each_end() -> None:

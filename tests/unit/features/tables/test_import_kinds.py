@@ -35,7 +35,7 @@ WITHOUT_TRIALS = {
     "router_power_8201": "packet power",
     "opteron_soak": "soak",
 }
-ELN = "6.9.0-0.rc4.37.eln136"
+ELN, RHEL = "6.9.0-0.rc4.37.eln136", "5.14.0-427.el9"
 HOUR = "quantity,value,unit\nduration,1,hours\n"
 MEANS = "test,direction,runs,cpu_pct,cpu_pct_sd,mbps\n"
 
@@ -351,6 +351,23 @@ def test_two_kernels_of_one_table_stand_side_by_side_in_a_panel() -> None:
     bars = [row["bar"] for row in throughput.spec["data"]["values"]]
     assert bars == [kernel, "5.14.0-427"]
     assert len({row["pair"] for row in means.spec["data"]["values"]}) == 2
+
+
+def test_a_table_of_a_bare_network_and_a_tunnel_has_bars_of_both_in_every_chart() -> None:
+    head, *rows = (SHIPPED / "vxlan.csv").read_text().splitlines()
+    both = [f"{row},{network},0.3" for network in ("bare", "vxlan") for row in rows]
+    text = "\n".join([f"{head},network,published_throughput_sd", *both])
+    found = published.means(read_table(text.encode(), "t.csv")[0], "t.csv")
+    figures = {figure.name: figure.spec["data"]["values"] for figure in of_means(found)}
+    charts = ("throughput", "CPU-per-throughput", "published-means")
+    assert set(figures) == {f"{chart}-{test}" for chart in charts for test in ("tcp", "udp-1500", "udp-60")}
+    for name, bars in figures.items():
+        has_sd = not name.startswith("CPU-per-throughput")
+        for network in ("bare", "vxlan"):
+            of_network = [bar for bar in bars if network in bar["bar"].split()]
+            assert {bar["bar"].split()[0] for bar in of_network} == {ELN, RHEL}
+            assert {bar["pair"].partition(",")[0] for bar in of_network} == {"receive", "send"}
+            assert all(("low" in bar and "high" in bar) is has_sd for bar in of_network)
 
 
 @pytest.mark.parametrize(
