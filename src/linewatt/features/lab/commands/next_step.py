@@ -22,7 +22,7 @@ def next_step_lines(name: str, hosts: Sequence[str], inventory: Path, *, slow: b
 
 
 def campaign_lines(hosts: Sequence[str], inventory: Path, *, slow: bool) -> Iterator[str]:
-    """A campaign of less than half a minute of load, between the first two hosts, and as short idle windows."""
+    """A campaign of less than half a minute of load between the first two hosts, with short idle windows."""
     yield "name: first"
     yield f"hosts: {json.dumps(str(inventory))}"
     yield f'pairs: ["{hosts[0]} -> {hosts[1]}"]'
