@@ -265,8 +265,8 @@ class _BoundedComposer(Composer):
         if isinstance(parent, MappingNode) and index is None:
             if len(parent.value) >= self._max_keys:
                 shown = f"{show_path(tuple(self._path))}: " if self._path else ""
-                most = f"at most {self._max_keys} are possible"
-                raise self._error(f"{shown}has more than {self._max_keys} keys; {most}")
+                limit = f"at most {self._max_keys} are possible"
+                raise self._error(f"{shown}has more than {self._max_keys} keys; {limit}")
             return super().compose_node(parent, index)
         self._values += 1
         if self._values > MAX_VALUES:
