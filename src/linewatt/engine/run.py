@@ -45,6 +45,7 @@ if TYPE_CHECKING:  # what is done with hosts that are connected to is imported w
     from linewatt.store import Result
 
 OF_EVERY_RUN = (
+    "linewatt.engine.networks.open_ports",
     "linewatt.engine.networks.port_routes",
     "linewatt.engine.networks.ports",
     "linewatt.engine.networks.reach",
@@ -177,6 +178,7 @@ class Run(ABC, Generic[E_co]):
 
     async def _to_change(self) -> list[Change]:
         """Plan with what the hosts are like: all that they are to show. Raises what they cannot show."""
+        from linewatt.engine.networks.open_ports import refuse_closed_ports, try_data_ports
         from linewatt.engine.networks.port_routes import port_changes
         from linewatt.engine.networks.ports import refuse_shared_ports
         from linewatt.engine.networks.proof import refuse_wrong_ways
@@ -189,7 +191,15 @@ class Run(ABC, Generic[E_co]):
         self._rounds_planned = tuple(rounds)
         changes: list[Change] = list(dict.fromkeys(campaign_changes))
         await check_congestion(changes, session.hosts)
-        self._good, crossed = await refuse_wrong_ways(session, rounds)
+        untried = bool(self._campaign.labels)  # somebody may have to plug in a cable first
+        trying = asyncio.ensure_future(try_data_ports(session, () if untried else rounds))
+        try:
+            self._good, crossed = await refuse_wrong_ways(session, rounds)
+            opened = f"{self._campaign.first_port}-{self._campaign.last_port}"
+            await refuse_closed_ports(session, await trying, self._good, opened)
+        finally:
+            trying.cancel()
+            await asyncio.gather(trying, return_exceptions=True)
         route_changes: tuple[Change, ...] = port_changes(session, rounds, crossed, changes)
         self._set_apart(route_changes)
         routed = {change.host for change in route_changes}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from statistics import fmean
@@ -20,7 +20,8 @@ from linewatt.engine.live.line_rate import PortLine, all_lines
 from linewatt.engine.live.session import End, Session
 from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
 from linewatt.engine.readiness.checkup_probes import listening_command
-from linewatt.errors import HostError, InvalidInput, LinewattError
+from linewatt.engine.readiness.port_probes import Refusal, try_ports
+from linewatt.errors import HostError, InvalidInput, LinewattError, ParseError
 from linewatt.hosts import Ended, Host, Offset, Process, clock_set_s, now_s, set_in_trial
 from linewatt.loads import LoadJob, protocol_of
 from linewatt.model import Case, Trial
@@ -30,6 +31,10 @@ from linewatt.placement import bind_to_cpus
 LISTEN_LIMIT_S = 5
 END_LIMIT_S = 10.0
 STOP_LIMIT_S = 3.0
+ABANDONED_S = 1.0
+"""how much later than its client a server may end: then it may be that no client came to it"""
+REFUSED_LIMIT_S = 1.2
+"""for a connection to a server that a client did not get to"""
 
 
 class TrialFailed(LinewattError):
@@ -100,6 +105,7 @@ class LiveTrial:
         self._started_s = now_s()
         self._clocks: dict[str, Offset] = {}
         """as they were at the barrier"""
+        self._refusal: asyncio.Task[str] | None = None
 
     @property
     def case(self) -> Case:
@@ -200,12 +206,7 @@ class LiveTrial:
 
     async def collect(self) -> TrialRun:
         """Wait for the load to end and return what it wrote; a failure is part of the answer, not raised."""
-        waits = [
-            asyncio.ensure_future(self._ended(process, what))
-            for instance in self._instances
-            for process, what in ((instance.client, "client"), (instance.server, "server"))
-            if process is not None and (what == "client" or self._session.load.server_ends)
-        ]
+        waits = [wait for instance in self._instances for wait in self._waits(instance)]
         if not waits:  # active idle: time passes, and that is the load
             waits = [asyncio.ensure_future(asyncio.sleep(self.load_s))]
         failure = None
@@ -218,6 +219,57 @@ class LiveTrial:
             ended_s = now_s()
             await self.stop()
         return self._run(ended_s, failure)
+
+    def _waits(self, instance: Instance) -> Iterator[asyncio.Future[None]]:
+        """For the ends of both processes."""
+        server = None
+        if instance.server is not None and self._session.load.server_ends:
+            server = asyncio.ensure_future(self._ended(instance.server, "server"))
+            yield server
+        if instance.client is not None:
+            yield asyncio.ensure_future(self._client_ended(instance, instance.client, server))
+
+    async def _client_ended(
+        self, instance: Instance, client: Process, server: asyncio.Future[None] | None
+    ) -> None:
+        """A client that failed may say so in its output alone, while its server waits. Raises TrialFailed."""
+        try:
+            await self._ended(client, "client")
+            if server is None:
+                return
+            await asyncio.wait({server}, timeout=ABANDONED_S + self._session.late_s(self.case.hosts))
+            if not server.done():
+                self._session.load.parse(client.so_far().stdout, instance.commands["client"])
+        except (TrialFailed, ParseError) as error:
+            complaint = str(error) if isinstance(error, TrialFailed) else f"{client.name} (client): {error}"
+            if instance.server is None or instance.server.so_far().status is not None:
+                raise TrialFailed(complaint) from error
+            if self._refusal is None:
+                self._refusal = asyncio.ensure_future(self._refusal_text(instance))
+            refusal = await self._refusal
+            raise TrialFailed(f"{complaint}{refusal and '; '}{refusal}") from error
+
+    async def _refusal_text(self, instance: Instance) -> str:
+        """What keeps a client from the port on which its server listens; empty where that is not it."""
+        case, session, port = self.case, self._session, instance.planned.port
+        load, address = session.load, session.ends(case, instance.planned.data_port or 0)[case.server].address
+        protocol = load.listens(protocol_of(case.test))
+        if protocol != "TCP":
+            return ""
+        try:
+            listening = await session.hosts[case.server].run(listening_command(0, [port], protocol))
+            if listening.status != 0:
+                return ""
+            outcomes = await try_ports(session.hosts[case.client], [(address, port)], REFUSED_LIMIT_S)
+        except HostError:
+            return ""
+        outcome = outcomes[address, port]
+        if outcome in ("open", "unknown"):
+            return ""
+        refusal = Refusal(
+            case.client, case.server, case.family, address, (port,), outcome, listening=load.name
+        )
+        return refusal.text("of the campaign")
 
     async def _ended(self, process: Process, what: str) -> None:
         limit_s = self.load_s + END_LIMIT_S + self._session.late_s(self.case.hosts)
