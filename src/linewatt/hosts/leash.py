@@ -8,6 +8,11 @@ when the connection ends, whatever the reason. A held command waits at a gate, f
 from ``go`` to its first instruction there is one exec. A short command has a leash of its own, which also
 carries its input and ends it after its limit (SIGTERM, then SIGKILL).
 
+What a load or a sensor starts in a session of its own (setsid(1) in a wrapper) is known by LINEWATT_LEASH in
+its environment, and ends with the leash, too. It names the process of the leash, so that what outlived a
+leash that was killed can be told from what is at work (:mod:`linewatt.engine.undo.strays`). A short command
+has no such mark: it may start a service of the host again.
+
 A connection that just goes silent (a pulled cable) ends nothing by itself, so one *anchor* per connection
 waits for a heartbeat and ends the connection's own sshd process when none comes; it answers each beat with
 the host's clock, which is also how clock offsets are measured. How long none may come is said by each beat:
@@ -39,7 +44,14 @@ _NOW = 'now() { if [ -n "$EPOCHREALTIME" ]; then t=${EPOCHREALTIME/,/.}; else t=
 # else is in the session, such as what a `timeout` of a script started in a group of its own. sshd (and
 # hosts/local.py) gives each command a session; where the leash cannot tell that it is its own, none but the
 # group ends. A process in the kernel dies when it comes back from there: nobody waits for that here.
-_END = r"""finish() {
+_END = r"""end_strays() {
+  [ -n "$leash" ] || return
+  for file in $(grep -lsF "LINEWATT_LEASH=$leash" /proc/[0-9]*/environ); do
+    file=${file%/environ}
+    [ "$file/ns/pid" -ef /proc/self/ns/pid ] && kill -KILL "${file#/proc/}"
+  done
+}
+finish() {
   trap '' TERM; exec 4>&-
   kill "-$1" -- "-$child"
   for _ in 1 2 3 4; do kill -0 -- "-$child" || break; sleep "$grace"; done
@@ -54,6 +66,7 @@ _END = r"""finish() {
       case $pid in "$$"|"$own"|"$BASHPID") ;; *) kill -KILL "$pid";; esac
     done
   fi
+  end_strays
   for _ in 1 2; do kill -0 "$child" || return; sleep "$grace"; done
   kill -KILL "$$"
 }"""
@@ -61,13 +74,15 @@ _END = r"""finish() {
 _LEASH = f"""{_NOW}
 {_END}
 held=$1 grace=$2; shift 2
+read -r line <"/proc/$$/stat"; fields=(${{line##*) }})
+leash="$$-${{fields[19]}}."  # when it was started: numbers of processes are given anew
 exec 3<&0 </dev/null
 [ "$held" = 1 ] && exec 5<> <(:)
 # job control gives the command a process group of its own; what bash says about jobs is nobody's business
 set -m
 exec 4>&2 2>/dev/null
 [ "$held" = 1 ] || {{ now; printf '{MARK} start %s\\n' "$t" >&4; }}
-"$@" 2>&4 3<&- 4>&- & child=$!
+LINEWATT_LEASH=$leash "$@" 2>&4 3<&- 4>&- & child=$!
 [ "$held" = 1 ] || printf '{MARK} pid %s\\n' "$child" >&4
 {{ while IFS= read -r word <&3 && [ "$word" != stop ]; do
     [ "$word" = go ] && {{ now; echo >&5; printf '{MARK} start %s\\n' "$t" >&4; }}
@@ -87,7 +102,7 @@ INLINE = r"""inline() { set +m; script=$3; set -- "${@:5}"; eval "$script"; }"""
 # the input on, opened twice: what has it open for reading and writing would never see its end.
 _BRIEF = f"""{_END}
 {INLINE}
-limit=$1 size=$2 grace=$3; shift 3
+limit=$1 size=$2 grace=$3 leash=; shift 3
 [ "$1 $2" = "bash -c" ] && set -- inline "$@"
 exec 3<&0 6</dev/null 7>/dev/null
 [ "$size" = 0 ] || {{ exec 5<> <(:); exec 6</dev/fd/5 7>/dev/fd/5 5<&-; }}

@@ -217,6 +217,48 @@ def test_everything_ends_within_two_seconds_of_a_killed_controller() -> None:
     controller.stdout.close()
 
 
+APART = "setsid bash -c \"trap '' INT; echo \\$\\$; exec sleep 60\" & wait"
+"""what a wrapper around a load does that puts it into a session of its own"""
+
+
+@pytest.mark.parametrize("how", ["killed", "stopped"])
+def test_what_went_into_a_session_of_its_own_ends_with_its_leash(how: str) -> None:
+    async def stopped() -> int:
+        lines: asyncio.Queue[str] = asyncio.Queue()
+        process = await HOST.start(["bash", "-c", APART], on_line=lambda line: lines.put_nowait(line.text))
+        pid = int(await asyncio.wait_for(lines.get(), 5))
+        await process.stop()
+        return pid
+
+    if how == "stopped":
+        stray = asyncio.run(stopped())
+    else:
+        code = "import subprocess, sys; subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE).wait()"
+        argv = leash.leashed(["bash", "-c", APART], held=False, root=False)
+        controller = subprocess.Popen([sys.executable, "-c", code, *argv], stdout=subprocess.PIPE, text=True)
+        assert controller.stdout is not None
+        stray = int(controller.stdout.readline())
+        assert alive(stray)
+        os.kill(controller.pid, signal.SIGKILL)
+        controller.wait(5)
+        controller.stdout.close()
+    until(lambda: not alive(stray), 2, "the process in a session of its own to be gone")
+
+
+def test_what_a_short_command_started_again_outlives_it(tmp_path: Path) -> None:
+    """It may be a service of the host, which a setting had stopped."""
+    mark = tmp_path / "pid"
+    begins = f"setsid sh -c 'echo $$ >{mark}; exec sleep 60' </dev/null >/dev/null 2>&1 &"
+    script = f"{begins} until [ -s {mark} ]; do sleep 0.01; done"
+    asyncio.run(HOST.run(["bash", "-c", script]))
+    service = int(mark.read_text())
+    try:
+        assert alive(service)
+        assert "LINEWATT_LEASH" not in Path(f"/proc/{service}/environ").read_text()
+    finally:
+        os.kill(service, signal.SIGKILL)
+
+
 def test_a_closed_host_has_nothing_running_and_leaves_no_stream_to_its_event_loop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -26,6 +26,7 @@ from linewatt.engine.live.secrets import Passwords
 from linewatt.engine.live.sensor_feed import SensorFeed
 from linewatt.engine.undo import host_lock as lock
 from linewatt.engine.undo.host_lock import OnText
+from linewatt.engine.undo.strays import end_strays
 from linewatt.errors import HostError, InvalidInput, ParseError
 from linewatt.foreign import last_line
 from linewatt.hosts import Host, HostSpec, Offset, Pace, connect_to_host
@@ -376,6 +377,7 @@ class Session:
             begun.cancel()
             await asyncio.gather(begun, return_exceptions=True)
         await asyncio.gather(*(feed.stop() for feed in self.all_feeds()))
+        await asyncio.gather(*(end_strays(self.hosts[name], self._tell) for name in self._held))
         await asyncio.gather(*(held.release() for held in self._held.values()))
         self._held.clear()
         await asyncio.gather(*(host.close() for host in self.hosts.values()))

@@ -22,6 +22,7 @@ from linewatt.engine.undo.knobs import ALL_KNOBS, apart
 from linewatt.engine.undo.leftover import FIXES, is_running, place_of
 from linewatt.engine.undo.put_back import put_back_in_turn
 from linewatt.engine.undo.restore_lock import RestoreAtWork, restore_lock
+from linewatt.engine.undo.strays import end_strays
 from linewatt.errors import ChangeError, JournalError, LinewattError
 from linewatt.hosts import Host, HostSpec, connect_to_host
 from linewatt.hosts.journal import Entry, Journal, Place, damage_text, journal_path, journals, read_journal
@@ -136,6 +137,8 @@ async def _undo_on(
         groups = list(apart(entries))
         async for _, outcomes in put_back_in_turn(host, ALL_KNOBS, groups, journal, force=force):
             problems += [str(problem) for problem in outcomes if problem is not None]
+        if opened is not None:  # a run does so itself, when its sensors have ended
+            await end_strays(host, by.say)
     except LinewattError as error:
         problems.append(f"{error} ({len(entries)} settings are still to be put back)")
     except Exception as error:  # noqa: BLE001  what one host does must not keep others from being put back

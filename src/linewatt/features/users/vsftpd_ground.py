@@ -59,8 +59,9 @@ rm -f pattern"""
 
 # $1 program, $2 its configuration, $3 what ends its sessions. Whoever watches has a session of its own and
 # waits for the end of this shell, however that comes: sessions of vsftpd are in no process group of the
-# listener's and outlive it. It holds stderr until it is done, so the end of this command is that of all.
-SERVE = r"""exec 7> >(exec setsid bash -c "$3" linewatt "$2" >/dev/null)
+# listener's and outlive it. It holds stderr until it is done, so the end of this command is that of all. It
+# does not end with the leash (hosts/leash.py), whose mark it does not have.
+SERVE = r"""exec 7> >(exec env -u LINEWATT_LEASH setsid bash -c "$3" linewatt "$2" >/dev/null)
 "$1" "$2" 0>&2 7>&-
 exit "$?" """
 
