@@ -112,12 +112,28 @@ def test_values_in_heat_map_cells_can_be_read(opened: Page) -> None:
 @phone_and_desk
 def test_labels_of_charts_stay_inside_their_chart_s_box(opened: Page) -> None:
     outside = opened.evaluate(
-        "[...document.querySelectorAll('#matrix svg')].flatMap(svg => {"
-        " const box = svg.closest('.scroll').getBoundingClientRect();"
-        " return [...svg.querySelectorAll('text')].filter(e => e.getBoundingClientRect().left < box.left - 1)"
-        " .map(e => e.textContent)})"
+        "[...document.querySelectorAll('#matrix svg, #figures svg')].flatMap(svg => {"
+        " const box = svg.closest('.scroll'), {left} = box.getBoundingClientRect();"
+        " const right = left + box.scrollWidth;"
+        " return [...svg.querySelectorAll('text')].filter(text => {"
+        " const place = text.getBoundingClientRect();"
+        " return place.left < left - 1 || place.right > right + 1"
+        "}).map(text => text.textContent)})"
     )
     assert outside == []
+
+
+@phone_and_desk
+def test_no_label_of_a_heat_map_covers_another(opened: Page) -> None:
+    covered = opened.evaluate(
+        "[...document.querySelectorAll('#matrix figure[data-figure^=matrix] svg')].flatMap(svg => {"
+        " const texts = [...svg.querySelectorAll('text')]"
+        " .map(e => [e.textContent, e.getBoundingClientRect()]);"
+        " return texts.flatMap(([a, p], at) => texts.slice(at + 1).filter(([b, q]) =>"
+        " Math.min(p.right, q.right) - Math.max(p.left, q.left) > 2 &&"
+        " Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 3).map(([b]) => [a, b]))})"
+    )
+    assert covered == []
 
 
 @pytest.mark.parametrize("opened", [(1280, "dark")], indirect=True)

@@ -90,7 +90,7 @@ ROWS = (
         REPORT,
         "249 W",
         pattern=r"; System (\d+ W)",
-        section=r"<title[^>]*>Where the watts of receiver go, .*?</desc>",
+        section=r"<title[^>]*>Where the watts of receiver go: .*?</desc>",
     ),
     Row("Components joined to the measured result (live)", test="tests/unit/analysis/test_components.py"),
     Row(

@@ -122,6 +122,12 @@ def test_a_page_says_which_header_is_of_what() -> None:
         assert part in text
 
 
+def test_a_page_may_break_the_name_of_a_column_and_never_an_sd() -> None:
+    made = table(RowGroup("", (row("one", Cell("6.5", sd="0.1")),)), heads=(Head("cpu_pct_per_gbps"),))
+    assert ">cpu_<wbr>pct_<wbr>per_<wbr>gbps</th>" in page(made)
+    assert "<i>±\u00a00.1</i>" in page(made)
+
+
 @pytest.mark.parametrize(("folded", "details"), [("", 0), ("2 cases", 1)])
 def test_a_folded_table_is_opened_by_its_reader(folded: str, details: int) -> None:
     made = Table("Rates", (Head("Case"),), (), (), folded=folded)

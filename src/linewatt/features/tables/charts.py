@@ -10,6 +10,7 @@ from statistics import fmean
 from linewatt.analysis.metrics import significant_digits
 from linewatt.analysis.power import Breakdown, PacketEnergy
 from linewatt.features.tables.published import Components, Mean, MeanRow, Means, PacketPower
+from linewatt.report import test_title
 from linewatt.report.charts import Figure, Row, Spec, specs
 from linewatt.report.trials import component_caption, component_spec, component_words
 
@@ -66,7 +67,7 @@ class _Test:
         pairs = list(dict.fromkeys(row["pair"] for row in rows))
         yield Figure(
             name=f"{what}-{self.name or 'all'}".replace(" ", "-"),
-            title=f"{self.name}: {what}" if self.name else what,
+            title=f"{test_title(self.name)}: {what}" if self.name else what,
             caption=caption if is_complete else f"{caption} Only the first are drawn; the table has all.",
             description="; ".join(f"{row['pair']} {row['bar']} {row['text']}" for row in rows),
             spec=specs.grouped_bars(rows, pairs, axis, "part", looks),

@@ -263,7 +263,7 @@ def bars(rows: Sequence[Row], titles: Mapping[str, str], encoding: Spec) -> Spec
         looked = encoding | ({"color": colour} if "field" in colour else {})
         panel = {"width": 360, "height": height, "layer": layers, "encoding": places | looked}
         shown.append({"transform": only(panel=name), **panel})
-    return themed({"data": {"values": list(rows)}, "vconcat": shown, "spacing": 18} | room(labels))
+    return themed({"data": {"values": list(rows)}, "vconcat": shown, "spacing": 18} | room(labels, times=2))
 
 
 def grouped_bars(
@@ -279,7 +279,7 @@ def grouped_bars(
     colour = {"color": looks(field, present, {"title": None, "columns": 2})}
     places = {
         "x": amount("value", title, (0, 1.25 * (largest_drawn(rows) or 1.0))),
-        "y": labels_down("bar", labels) | {"scale": {"domain": labels}},
+        "y": labels_down("bar", labels),
     }
     stacked = any(row["kind"] == "part" for row in rows)
     inner: Spec = {
@@ -290,7 +290,8 @@ def grouped_bars(
     }
     facet = {"row": panels("pair", pairs, HEADER)}
     spec: Spec = {"data": {"values": list(rows)}, "facet": facet, "spec": inner, "spacing": 10}
-    return themed(spec | room(labels, times=3))
+    independent_bars = {"resolve": {"scale": {"y": "independent"}}}
+    return themed(spec | independent_bars | room(labels, times=3))
 
 
 def _stacked(colour: Spec) -> list[Spec]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from linewatt import __version__, durable
 from linewatt.analysis import counted_by_rank
@@ -130,6 +130,11 @@ def write_page(target: Path, page: str | bytes, mode: int | None = None) -> None
         raise StoreError(f"{target}: cannot be written: {error.strerror}") from error
 
 
+def _breakable(name: str) -> Markup:
+    """A name of a column that may go on in the next line behind each ``_``."""
+    return Markup("_<wbr>").join(map(escape, name.split("_")))
+
+
 def _nothing(_: object) -> str:
     """What a file has of what only a server can lead to."""
     return ""
@@ -153,6 +158,7 @@ def environment_of_pages(*before: Path) -> Environment:
     page_environment.filters["ranges"] = number_ranges
     page_environment.filters["counted"] = counted_by_rank
     page_environment.filters["unbroken"] = unbroken
+    page_environment.filters["breakable"] = _breakable
     page_environment.globals["plural"] = plural
     page_environment.globals["missing"] = MISSING
     page_environment.globals["flagmarks"] = marks_html

@@ -80,7 +80,7 @@ def _text(cell: Cell, head: Head) -> str:
     if cell.warning:
         parts.append(f' <span class="doubt">{escape(cell.warning)}</span>')
     if cell.sd is not None:
-        parts.append(f" <i>± {escape(cell.sd)}</i>")
+        parts.append(f" <i>±\u00a0{escape(cell.sd)}</i>")
     if cell.note:
         parts.append(f" <i>({escape(cell.note)})</i>")
     if cell.ci and head.show_ci:

@@ -105,7 +105,7 @@ def test_components_beside_a_series_are_where_its_watts_go(run: Run) -> None:
     code, _, err = run("import", str(PORTS), "--components", str(PARTS))
     assert (code, "5 trials of 2 hosts, with 6 components of receiver" in err) == (0, True)
     full = run("show", "--full")[1]
-    lines = full.partition("Where the watts of receiver go, receiver, tcp, 16 instances")[2].splitlines()
+    lines = full.partition("Where the watts of receiver go: TCP, 16 instances")[2].splitlines()
     assert [" ".join(line.split()) for line in lines[1:9]] == [
         "CPU: 136 W, measured",
         "12 DDR5 modules: 48 W, from datasheet",
@@ -340,6 +340,14 @@ def test_each_mean_with_its_whiskers_is_in_a_chart(run: Run) -> None:
     texts = {one.text for one in ET.fromstring(render_svg(figures["published-means-tcp"].spec)).iter()}  # noqa: S314
     assert {"54.2 ± 0.6", "99.9 ± 0.1"} <= texts
     assert not [row for row in bars if "value" in row and row["bar"].endswith("idle")]
+
+
+def test_a_panel_of_a_chart_has_rows_for_its_own_bars_only(run: Run) -> None:
+    figure = {one.name: one for one in view_of(run, "vxlan").figures}["published-means-tcp"]
+    texts = [one.text or "" for one in ET.fromstring(render_svg(figure.spec)).iter()]  # noqa: S314
+    labels = [text for text in texts if text.startswith((ELN, RHEL))]
+    bars = figure.spec["data"]["values"]
+    assert sorted(labels) == sorted(bar["bar"] for bar in bars)
 
 
 def test_two_kernels_of_one_table_stand_side_by_side_in_a_panel() -> None:

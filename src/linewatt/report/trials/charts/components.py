@@ -19,7 +19,7 @@ from linewatt.report.charts.data import Row
 from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec
 from linewatt.report.provenance import PROVENANCE_WORDS
-from linewatt.report.series import instances_text
+from linewatt.report.series import instances_text, test_title
 from linewatt.report.trials.digest import Digest
 
 REST_WORDS = "what is left"
@@ -49,8 +49,9 @@ class EndBreakdown:
 
     @property
     def title(self) -> str:
-        count = instances_text(self.case)
-        return f"Where the watts of {self.breakdown.host} go, {self.role}, {self.case.test}, {count}"
+        names = dict.fromkeys((self.breakdown.host, self.role))  # a table without hosts has them by role
+        case_words = f"{test_title(self.case.test)}, {instances_text(self.case)}"
+        return f"Where the watts of {' as '.join(names)} go: {case_words}"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -135,10 +136,10 @@ def component_spec(breakdown: Breakdown) -> Spec | None:
         "encoding": {"x2": {"field": "high"}, **styles, "stroke": styles["fill"]},
     }
     layers = [bar, specs.text_behind("high", 6)]
-    reach = (0, 1.6 * max(row["high"] for row in rows))  # room for the words behind a bar
+    reach = (0, 1.75 * max(row["high"] for row in rows))  # room for the words behind a bar
     places = {"x": specs.amount("low", "Power (W)", reach), "y": specs.labels_down("part", names)}
     spec: Spec = {"data": {"values": rows}, "width": 460, "height": {"step": 28}, "layer": layers}
-    return specs.themed(spec | {"encoding": places} | specs.room(names))
+    return specs.themed(spec | {"encoding": places} | specs.room(names, times=2))
 
 
 def component_words(breakdown: Breakdown) -> str:

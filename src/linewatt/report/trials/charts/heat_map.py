@@ -284,7 +284,8 @@ def _spec(rows: Sequence[data.Row], hosts: Sequence[str], panels: Sequence[str],
         "encoding": _by_hosts(hosts),
         "layer": layers,
     }
-    spec: Spec = {"data": {"values": list(rows)}}
+    room = {"left": 5, "top": 5, "right": 12, "bottom": 5}  # slanted labels end beyond their column
+    spec: Spec = {"data": {"values": list(rows)}, "padding": room}
     if len(panels) == 1:
         return specs.themed(spec | inner)
     facet = specs.panels("panel", panels, specs.HEADER | {"labelOffset": 4})

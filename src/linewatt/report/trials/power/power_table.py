@@ -70,7 +70,8 @@ class PowerCases:
         series = self.by_series
         name = series[0][0].title if len(series) == 1 else self.group.title
         hosts = {member.power.host for member in self.members}
-        return f"{name}: power of the {self.role}{f' {hosts.pop()}' if len(hosts) == 1 else ''}"
+        names = dict.fromkeys((self.role, *(hosts if len(hosts) == 1 else ())))
+        return f"{name}: power of the {' '.join(names)}"
 
     @property
     def provenances(self) -> list[Provenance | None]:
