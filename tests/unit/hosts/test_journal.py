@@ -98,7 +98,7 @@ def test_what_is_intended_is_synced_before_it_is_made_and_the_rest_with_one_wait
 def test_a_journal_that_is_being_written_cannot_be_opened_by_another(tmp_path: Path) -> None:
     journal = Journal(journal_path(tmp_path, "run"), create=True)
     journal.begin([HOST])
-    with pytest.raises(ChangeError, match="still running"):
+    with pytest.raises(ChangeError, match="still running or being restored; wait for its end"):
         Journal(journal.path, create=False)
     journal.close()
     Journal(journal.path, create=False).close()

@@ -224,7 +224,7 @@ class Journal:
 
 
 def _locked(path: Path, flags: int = 0) -> int:
-    """Raises OSError, JournalError; ChangeError: its campaign still runs."""
+    """Raises OSError, JournalError; ChangeError: its campaign still runs, or is being restored."""
     handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | flags, 0o600)
     try:
         if not S_ISREG(os.fstat(handle).st_mode):
@@ -232,7 +232,9 @@ def _locked(path: Path, flags: int = 0) -> int:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         os.close(handle)
-        raise ChangeError(f"{path.stem}: this campaign is still running") from error
+        raise ChangeError(
+            f"{path.stem}: this campaign is still running or being restored; wait for its end"
+        ) from error
     except BaseException:
         os.close(handle)
         raise
