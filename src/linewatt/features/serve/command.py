@@ -7,6 +7,7 @@ import atexit
 import os
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated
@@ -66,19 +67,15 @@ def serve(  # noqa: PLR0913  one parameter an option
     it.
     """
     from linewatt.features.serve.settings import Settings, checked, new_token, read_token
-    from linewatt.hosts import is_loopback
     from linewatt.hosts.journal import state_dir
 
     results_there(results)
     if no_token and token_file is not None:
         raise InvalidInput("--no-token and --token-file: use only one of them")
     token = None if token_file is None else read_token(token_file)
-    is_random = token is None and not no_token and is_loopback(host)
-    if is_random:
-        token = new_token()
-    settings = checked(
-        Settings(results, state_dir(), host, port, token, tls_cert, tls_key, tuple(name or ()))
-    )
+    settings = Settings(results, state_dir(), host, port, token, tls_cert, tls_key, tuple(name or ()))
+    is_random = token is None and not no_token and settings.is_loopback
+    settings = checked(replace(settings, token=new_token()) if is_random else settings)
     serving = _serving()
     listening = serving.bind(settings)
     if not settings.is_loopback and settings.tls_cert is None:

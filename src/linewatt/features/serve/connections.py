@@ -125,8 +125,8 @@ class Connections:
         """
         if self._new:
             counts = Counter(peer for peer, _ in self._new.values())
-            busiest_peer = max(counts, key=counts.__getitem__)
-            next(connection for connection, (peer, _) in self._new.items() if peer == busiest_peer).drop()
+            crowded = max(counts, key=counts.__getitem__)
+            next(connection for connection, (peer, _) in self._new.items() if peer == crowded).drop()
             return
         for connection in self._idle:
             if not connection.is_sending:
