@@ -47,9 +47,10 @@ tools_of_bmcs='
     ipmitool            ipmitool        ipmitool
 '
 
-# What tests and the bench ask beside: an SNMP agent in the place of a PDU.
+# What tests and the bench ask beside: an SNMP agent in the place of a PDU, and a login shell unlike sh.
 tools_of_tests='
     snmpd               snmpd           net-snmp
+    tcsh                tcsh            tcsh
 '
 
 # The load of request/response tests.

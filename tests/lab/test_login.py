@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from linewatt.engine.undo.host_lock import Holder, take
 from linewatt.errors import HostError
 from linewatt.features.lab.system import search_path
 from linewatt.hosts.base import HostSpec
@@ -168,6 +169,59 @@ def test_a_login_that_waits_is_named_with_its_host_and_where_to_look(start: Star
 def test_a_login_that_runs_nothing_says_what_it_says(start: Start, tmp_path: Path) -> None:
     text = refused(spec(tmp_path, start("ForceCommand echo no shell here >&2; exit 1")))
     assert "no command can be run: no shell here" in text
+
+
+LOGIN_OF_CSH = 'ForceCommand exec tcsh -f -c "$SSH_ORIGINAL_COMMAND"'
+"""as sshd does it for a user whose login shell that is"""
+
+
+@pytest.mark.skipif(shutil.which("tcsh") is None, reason="tcsh is not installed")
+def test_csh_as_the_login_shell_is_no_obstacle(start: Start, tmp_path: Path) -> None:
+    host = spec(tmp_path, start(LOGIN_OF_CSH))
+    hostile = "it's 5 !! $HOME `id` \\n\n%s é"
+    assert said(host, "printf", "%s", hostile) == hostile
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [("set -eu\n[ $NOBODY ]\n", ".bashrc: line 2: NOBODY"), ("set -e\nfalse\n", "it said nothing")],
+)
+def test_a_bashrc_that_ends_before_the_command_is_named(
+    start: Start, tmp_path: Path, lines: str, expected: str
+) -> None:
+    server = start()
+    (server.home / ".bashrc").write_text(lines)
+    text = refused(spec(tmp_path, server))
+    assert expected in text
+    assert "~/.bashrc, which runs first, must not end it (set -e, set -u, exit)" in text
+
+
+def test_options_that_a_bashrc_exports_are_for_no_script_on_the_host(start: Start, tmp_path: Path) -> None:
+    server = start()
+    (server.home / ".bashrc").write_text("set -eu\nexport SHELLOPTS\n")
+    assert said(spec(tmp_path, server), "bash", "-c", 'false; echo "$UNSET_BY_ALL" >&2; echo $-') == "hBc\n"
+
+
+def test_a_slow_bashrc_makes_a_host_slow_and_is_told_by_how_much(start: Start, tmp_path: Path) -> None:
+    server = start()
+    (server.home / ".bashrc").write_text("read -r -t 2.5 line <> <(:)\n")
+
+    async def met() -> float:
+        opened = await connect_to_host(spec(tmp_path, server))
+        try:
+            held = await take(opened, Holder("test"))
+            await held.release()
+            return opened.limits.start_s
+        finally:
+            await opened.close()
+
+    assert 2.5 <= asyncio.run(met()) < 10
+
+
+def test_an_sshd_that_allows_one_session_on_a_connection_is_named(start: Start, tmp_path: Path) -> None:
+    text = refused(spec(tmp_path, start("MaxSessions 1")))
+    assert "MaxSessions 1" in text
+    assert text.endswith("set MaxSessions 10 in sshd_config there, and reload sshd")
 
 
 def test_an_unknown_host_key_is_shown_with_the_way_to_compare_it(start: Start, tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ from .limits import MOST_LIMITS_S as MOST_LIMITS_S
 from .limits import SILENCE_S as SILENCE_S
 from .limits import Limits as Limits
 from .limits import Pace as Pace
+from .limits import slow_start as slow_start
 from .process import LONGER_THAN_ANY_RUN_S as LONGER_THAN_ANY_RUN_S
 from .process import finish_before_cancel as finish_before_cancel
 from .process import within_limit as within_limit

@@ -21,6 +21,7 @@ a host that is seen to be slow is given longer (:mod:`linewatt.hosts.limits`).
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,6 +37,9 @@ RR_PRIORITY = 1
 GRACE_S = 0.1
 """four of these lie between asking a command to end and killing it"""
 MARK = "linewatt-leash:"
+_ACTED_ON = re.compile(rb"[^A-Za-z0-9 _./:=,+@%-]")
+"""bytes that a shell may act on in quotes"""
+_DECODE = """for word; do printf -v word %b "$word"; words+=("$word"); done; exec "${words[@]}" """
 
 # bash < 5 has no EPOCHREALTIME
 _NOW = 'now() { if [ -n "$EPOCHREALTIME" ]; then t=${EPOCHREALTIME/,/.}; else t=$(date +%s.%N); fi; }'
@@ -71,7 +75,11 @@ finish() {
   kill -KILL "$$"
 }"""
 
-_LEASH = f"""{_NOW}
+# what a login shell exports (set -eu and SHELLOPTS) is for no script
+_PLAIN = "set +eu; export -n SHELLOPTS"
+
+_LEASH = f"""{_PLAIN}
+{_NOW}
 {_END}
 held=$1 grace=$2; shift 2
 read -r line <"/proc/$$/stat"; fields=(${{line##*) }})
@@ -100,7 +108,8 @@ INLINE = r"""inline() { set +m; script=$3; set -- "${@:5}"; eval "$script"; }"""
 
 # For a short command: its input comes first, $2 bytes of it, then nothing until it is to end. A pipe carries
 # the input on, opened twice: what has it open for reading and writing would never see its end.
-_BRIEF = f"""{_END}
+_BRIEF = f"""{_PLAIN}
+{_END}
 {INLINE}
 limit=$1 size=$2 grace=$3 leash=; shift 3
 [ "$1 $2" = "bash -c" ] && set -- inline "$@"
@@ -140,7 +149,8 @@ _COUNTED = _MIGRATIONS + 'exec "$@"'
 # process has ended the parent is the first process, which in a container can be the sshd that listens.
 # $2: nothing, or as whom the scheduling class of this connection's own process and of this script is raised;
 # what they start is of the ordinary class (SCHED_RESET_ON_FORK, sched(7)). The answer is what was read back.
-_ANCHOR = f"""{_NOW}
+_ANCHOR = f"""{_PLAIN}
+{_NOW}
 trap '' ALRM
 silence=$1 raised=
 if [ -n "$2" ]; then
@@ -213,6 +223,13 @@ def beat(stamp_s: float, silence_s: float) -> bytes:
 def shell_line(argv: Sequence[str]) -> str:
     """What the login shell is given: every word quoted, the shell replaced by the command."""
     return "exec " + shlex.join(argv)
+
+
+def encoded_line(argv: Sequence[str]) -> str:
+    """The same for a login shell that is not like sh: csh ends a word with its line, and acts on ``!``."""
+    words = (_ACTED_ON.sub(lambda byte: b"\\x%02x" % byte[0][0], word.encode()).decode() for word in argv)
+    quoted = " ".join(f"'{word}'" for word in words)
+    return f"exec bash -c '{_DECODE}' linewatt {quoted}"
 
 
 def read_marks(stderr: str) -> Marks:

@@ -31,6 +31,8 @@ MOST_SILENCE_S = 10.0
 MOST_ANSWER_S = 20.0
 MOST_COMMAND_S = 120.0
 """up to which limits are learned"""
+SLOW_START_S = 2.0
+"""from which on a login shell is slow to begin a command, as with a ~/.bashrc that asks the network"""
 MARGIN = 2.0
 """between the slowest answer that came and the limit of the next: it may stand still once more meanwhile"""
 COMMAND_ANSWERS = 10.0
@@ -59,7 +61,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class LimitsUsed:
-    """The limits in force; ``late_s``: how much later than others what such a host says may come."""
+    """The limits in force; ``late_s``: how much later than others what such a host says may come.
+
+    ``start_s``: how long it takes to begin a command, where that is long.
+    """
 
     heartbeat_s: float = HEARTBEAT_S
     silence_s: float = SILENCE_S
@@ -67,6 +72,7 @@ class LimitsUsed:
     command_s: float = NO_COMMAND_S
     login_s: float = REACH_S
     late_s: float = 0.0
+    start_s: float = 0.0
 
     def of_command(self, own_s: float) -> float:
         """The limit of a command that has one of its own."""
@@ -91,6 +97,7 @@ class Pace:
         self.stated = stated
         self.slowest_s = slowest_s
         self._login_s = REACH_S
+        self._start_s = 0.0
         self.used = used(stated, slowest_s, self._login_s)
 
     @property
@@ -102,12 +109,17 @@ class Pace:
         """A heartbeat was answered after so long, what the controller itself was late not among it."""
         if seconds > self.slowest_s:
             self.slowest_s = seconds
-            self.used = used(self.stated, seconds, self._login_s)
+            self.used = used(self.stated, seconds, self._login_s, self._start_s)
+
+    def started(self, seconds: float) -> None:
+        """The first command after a login began so long after it had been asked for."""
+        self._start_s = seconds if seconds >= SLOW_START_S else 0.0
+        self.used = used(self.stated, self.slowest_s, self._login_s, self._start_s)
 
     def reached(self, seconds: float) -> None:
         """The connection to its port took so long, before the login began."""
         self._login_s = max(LOGIN_S, LOGIN_ANSWERS * seconds)
-        self.used = used(self.stated, self.slowest_s, self._login_s)
+        self.used = used(self.stated, self.slowest_s, self._login_s, self._start_s)
 
     def document(self) -> dict[str, float | list[str] | None]:
         """The limits in force for a result: in seconds, and which of them are stated, which were learned."""
@@ -148,8 +160,11 @@ class Pace:
         return [name for name in names if getattr(self.used, name) != getattr(LimitsUsed(), name)]
 
 
-def used(stated: Limits, slowest_s: float, login_s: float) -> LimitsUsed:
-    """The limits of a host that took ``slowest_s`` for an answer and needs ``login_s`` to log in."""
+def used(stated: Limits, slowest_s: float, login_s: float, start_s: float = 0.0) -> LimitsUsed:
+    """The limits of a host that took ``slowest_s`` for an answer and needs ``login_s`` to log in.
+
+    ``start_s``: what it needs to begin a command.
+    """
     slow_s = stepped(slowest_s, ANSWER_STEP_S) if slowest_s >= SLOW_S else 0.0
     learned = {
         "silence_s": _between(SILENCE_S, MARGIN * slow_s, MOST_SILENCE_S),
@@ -160,7 +175,7 @@ def used(stated: Limits, slowest_s: float, login_s: float) -> LimitsUsed:
     stated_limits = {name: value for name, value in asdict(stated).items() if value is not None}
     chosen = {**learned, **stated_limits}
     late_s = max(min(slow_s, chosen["answer_s"]), chosen["answer_s"] - ANSWER_S)
-    return LimitsUsed(**chosen, late_s=late_s)
+    return LimitsUsed(**chosen, late_s=late_s + MARGIN * start_s, start_s=start_s)
 
 
 def _between(least_s: float, wanted_s: float, most_s: float) -> float:
@@ -183,6 +198,14 @@ def slow_command(name: str, limit_s: float) -> str:
     """What to do where a command of a host may take longer."""
     longer_s = min(stepped(MARGIN * limit_s), MOST_LIMITS_S["command"])
     return f"if {name} is that slow, say so there: limits: {{command: {longer_s:g} s}}"
+
+
+def slow_start(seconds: float) -> str:
+    """What to do where each command begins late, though the host itself answers."""
+    return (
+        f"its login takes {seconds:.1f} s before each command; look there for what ~/.bashrc does, or begin "
+        "it with: [[ $- == *i* ]] || return"
+    )
 
 
 def slow_login(limit_s: float) -> str:

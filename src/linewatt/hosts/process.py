@@ -95,7 +95,7 @@ class LeashedProcess:
 
     async def ready(self, timeout_s: float = 5.0) -> None:
         """Wait until the leash runs on the host, so that :meth:`release` only has to wake it."""
-        limit_s = self._pace.used.of_command(timeout_s)
+        limit_s = self._pace.used.of_command(timeout_s) + self._pace.used.late_s
         await self._bounded(self._ready.wait(), limit_s, f"{self.name} to be started")
         if not self._stderr:
             raise HostLost(

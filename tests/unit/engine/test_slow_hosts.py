@@ -32,7 +32,7 @@ from linewatt.hosts import leash
 from linewatt.hosts import limits as own
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.journal.lines import encoded, parse
-from linewatt.hosts.limits import Limits, LimitsUsed, Pace, used
+from linewatt.hosts.limits import Limits, LimitsUsed, Pace, slow_start, used
 from linewatt.hosts.local import LocalHost
 from linewatt.hosts.ssh import connection as ssh
 from linewatt.hosts.ssh import login
@@ -657,3 +657,14 @@ def test_hosterror_is_what_a_host_that_never_answers_raises() -> None:
 
     with pytest.raises(HostError, match=r"waited 1 s for dut: its first channel .* limits: \{login: 2 s\}"):
         asyncio.run(begin())
+
+
+def test_a_host_that_begins_commands_late_may_be_late_with_all_it_says() -> None:
+    pace = Pace(Limits())
+    pace.started(1.9)
+    assert pace.used == LimitsUsed()
+    pace.started(4.0)
+    assert (pace.used.start_s, pace.used.late_s) == (4.0, 8.0)
+    pace.answered(0.1)
+    assert pace.used.start_s == 4.0
+    assert slow_start(4.0).startswith("its login takes 4.0 s before each command; look there for what ~/.")

@@ -7,6 +7,7 @@ import asyncio
 import gc
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -297,6 +298,14 @@ def test_no_word_of_a_command_reaches_a_shell_unquoted(word: str) -> None:
     with subprocess.Popen(["bash", "-c", line], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as shell:
         assert shell.stdout is not None
         assert shell.stdout.read().decode() == word
+
+
+@pytest.mark.parametrize("word", ["it's", "a\nb", "!!", "$HOME `id` \\n %s", "é", ""])
+def test_a_line_for_other_login_shells_has_only_what_they_do_not_act_on(word: str) -> None:
+    line = leash.encoded_line(["printf", "%s", word])
+    assert re.fullmatch(r"[ -~]+", line)
+    assert "!" not in line
+    assert subprocess.run(["sh", "-c", line], capture_output=True, check=True).stdout.decode() == word
 
 
 def test_marks_are_separated_from_what_the_command_said() -> None:

@@ -29,7 +29,7 @@ from linewatt.engine.undo.host_lock import OnText
 from linewatt.engine.undo.strays import end_strays
 from linewatt.errors import HostError, InvalidInput, ParseError
 from linewatt.foreign import last_line
-from linewatt.hosts import Host, HostSpec, Offset, Pace, connect_to_host
+from linewatt.hosts import Host, HostSpec, Offset, Pace, connect_to_host, slow_start
 from linewatt.hosts.facts import read as facts
 from linewatt.loads import LOADS, Load
 from linewatt.missing import Missing
@@ -128,6 +128,8 @@ class Session:
 
     async def _connect(self, name: str) -> None:
         self.hosts[name] = await self._connector.connect(self.specs[name], self.paces[name])
+        if start_s := self.paces[name].used.start_s:
+            self._tell(f"{name}: {slow_start(start_s)}")
 
     async def _take(self, hosts: Sequence[Host], on_busy: OnText | None = None) -> None:
         for host, held in await lock.take_all(hosts, self.holder, on_busy):

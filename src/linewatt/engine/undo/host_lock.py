@@ -172,7 +172,8 @@ async def _answer(host: Host, process: Process, lines: asyncio.Queue[str], quiet
     Raises HostLost, WaitTimeout.
     """
     line = asyncio.ensure_future(lines.get())
-    over = asyncio.ensure_future(process.wait(quiet_s + ANSWER_LIMIT_S, "the lock on it"))
+    limit_s = quiet_s + ANSWER_LIMIT_S + host.limits.late_s
+    over = asyncio.ensure_future(process.wait(limit_s, "the lock on it"))
     try:
         await asyncio.wait({line, over}, return_when=asyncio.FIRST_COMPLETED)
         if line.done():

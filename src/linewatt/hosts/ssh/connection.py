@@ -67,6 +67,10 @@ async def _read(stream: asyncssh.SSHReader[bytes]) -> bytes:
         beats_of_loop().send_due()
 
 
+class _NoCommandError(HostError):
+    """A login shell ran nothing of what it was given."""
+
+
 class Wire:
     """One connection to a host, with the anchor that ends it when it goes silent."""
 
@@ -88,6 +92,8 @@ class Wire:
         self._channels: list[Channel] = []
         self._most: int | None = None
         self._anchor: Channel | None = None
+        self._line_of: Callable[[Sequence[str]], str] = leash.shell_line
+        """how its login shell is given a command"""
         self._pulse: asyncio.Task[None] | None = None
         self._beaten_s = now_s()
         self._between_s = 0.0
@@ -145,11 +151,14 @@ class Wire:
         """
         limit_s = self.pace.used.login_s
         try:
-            awaited = f"{self._name}: its first channel after the login; {slow_login(limit_s)}"
-            self._anchor = await within_limit(
-                self.open(leash.anchor(limit_s, self._raises)), limit_s, awaited
-            )
-            await self._greet(self._anchor, limit_s)
+            try:
+                self._anchor = await self._greeted(limit_s)
+            except _NoCommandError:
+                self._line_of = leash.encoded_line
+                with suppress(HostError):
+                    self._anchor = await self._greeted(limit_s)
+                if self._anchor is None:
+                    raise
             beats_of_loop().add(self)
             for _ in range(CLOCK_READINGS):
                 if not self._unanswered:
@@ -162,13 +171,22 @@ class Wire:
         self.send_beat()
         self._pulse = asyncio.create_task(self._listen_for_ever(self._anchor))
 
+    async def _greeted(self, limit_s: float) -> Channel:
+        """The anchor, once it has answered. Raises _NoCommandError, HostError; asyncssh's errors."""
+        awaited = f"{self._name}: its first channel after the login; {slow_login(limit_s)}"
+        began_s = now_s()
+        anchor = await within_limit(self.open(leash.anchor(limit_s, self._raises)), limit_s, awaited)
+        await self._greet(anchor, limit_s)
+        self.pace.started(now_s() - began_s)
+        return anchor
+
     async def open(self, argv: Sequence[str]) -> Channel:
         """Raises ChannelOpenError when sshd allows no more, and is full then; asyncssh's other errors."""
         beats_of_loop().send_due()
         if self.lost:
             raise HostLost(self.lost, where=self._name)
         try:
-            channel = await self._connection.create_process(leash.shell_line(argv), encoding=None)
+            channel = await self._connection.create_process(self._line_of(argv), encoding=None)
         except asyncssh.ChannelOpenError:
             self._most = self._count()
             raise
@@ -206,9 +224,10 @@ class Wire:
             raise HostLost(f"{self.lost} right after the login", where=self._name)
         if not reply:
             why = _one_line(complaint) or "it said nothing"
-            raise HostError(
-                f"logged in, but no command can be run: {why}; bash must be there, and the "
-                "login must run what it is given (no nologin, no forced command)",
+            raise _NoCommandError(
+                f"logged in, but no command can be run: {why}; bash must be there, the login must run what "
+                "it is given (no nologin, no forced command), and ~/.bashrc, which runs first, must not end "
+                "it (set -e, set -u, exit): begin it with: [[ $- == *i* ]] || return",
                 where=self._name,
             )
         if self._raises:
@@ -346,7 +365,14 @@ class SshHost(LeashedHost):
             wire = await self.begin()
         except HostError as error:
             raise HostLost(f"no further connection for {argv[0]}: {error}", where=self.spec.name) from error
-        return await wire.open(argv)
+        try:
+            return await wire.open(argv)
+        except asyncssh.ChannelOpenError as error:
+            raise HostError(
+                "its sshd allows one session on each connection (MaxSessions 1), and linewatt needs two or "
+                "more: set MaxSessions 10 in sshd_config there, and reload sshd",
+                where=self.spec.name,
+            ) from error
 
     async def _open_on_one(self, argv: Sequence[str]) -> Channel | None:
         """A channel on one of the connections there are; ``None``: all are full."""
