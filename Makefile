@@ -52,7 +52,7 @@ fuzz:  ## damaged answers of hosts, meters and files, ever new ones for 10 minut
 	@scripts/setup.sh test $@
 	@$(python) scripts/fuzz.py $(ARGS)
 
-faults:  ## every fault at random moments of campaigns, and docs/faults.md; ARGS="--moments 20 --only sshd"
+faults:  ## every fault at random moments of campaigns for 10 minutes, and docs/faults.md; ARGS="--minutes 60 --only sshd"
 	@scripts/root.sh $@
 	@scripts/setup.sh test $@
 	@scripts/root.sh $@ $(python) -m tests.faults $(ARGS)

@@ -8,11 +8,12 @@ import os
 import random
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 from tests.faults.ground import Ground
 from tests.faults.kinds import FAULTS, Fault
@@ -22,6 +23,7 @@ from tests.faults.page import PAGE, written
 from linewatt.features.lab import api as lab
 
 MOMENTS = 20
+MINUTES = 10.0
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -39,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
             + ", ".join(fault.name for fault in FAULTS)
         )
         return 2
-    outcomes = _all(faults, asked.moments, asked.seed, asked.jobs)
+    outcomes = _all(faults, asked.moments, asked.seed, asked.jobs, asked.minutes)
     if not asked.dry:
         PAGE.write_text(written(PAGE.read_text() if PAGE.exists() else "", outcomes))
         _say(f"wrote {PAGE.name}")
@@ -48,7 +50,8 @@ def main(arguments: Sequence[str]) -> int:
 
 def _asked(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make faults ARGS=…", description=__doc__)
-    parser.add_argument("--moments", type=int, default=MOMENTS, help="of each fault")
+    parser.add_argument("--moments", type=int, default=MOMENTS, help="of each fault, at most")
+    parser.add_argument("--minutes", type=float, default=MINUTES, help="for all moments together")
     parser.add_argument("--only", action="append", default=[], help="faults whose names begin so; repeatable")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().getrandbits(32))
     parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 1, help="labs side by side")
@@ -57,33 +60,41 @@ def _asked(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _all(faults: Sequence[Fault], moments: int, seed: int, jobs: int) -> list[Outcome]:
-    """Every moment of every fault, on ``jobs`` labs at once."""
-    _say(f"seed {seed}: {moments} moments each of {', '.join(fault.name for fault in faults)}")
+def _all(faults: Sequence[Fault], moments: int, seed: int, jobs: int, minutes: float) -> list[Outcome]:
+    """The moments of every fault, on ``jobs`` labs at once, as many as fit into ``minutes``."""
+    _say(f"seed {seed}: up to {moments} moments each of {', '.join(fault.name for fault in faults)}")
+    end_s = time.monotonic() + 60 * minutes
     todo: SimpleQueue[tuple[Fault, int]] = SimpleQueue()
-    for fault in faults:
-        for number in range(moments):
+    for number in range(moments):  # a moment of each fault, then the next: all have about as many
+        for fault in faults:
             todo.put((fault, number))
     with ThreadPoolExecutor(jobs) as pool:
-        workers = [pool.submit(_work, worker, todo, seed) for worker in range(jobs)]
+        workers = [pool.submit(_work, worker, todo, seed, end_s) for worker in range(jobs)]
         try:
-            return [outcome for worker in workers for outcome in worker.result()]
+            outcomes = [outcome for worker in workers for outcome in worker.result()]
         except BaseException:  # Ctrl-C too: each ends the moment it is at, and takes its lab down
             while not todo.empty():
                 todo.get()
             raise
+    if missing := len(faults) * moments - len(outcomes):
+        _say(f"{missing} moments did not fit into {minutes:g} minutes; --minutes allows more")
+    return outcomes
 
 
-def _work(worker: int, todo: SimpleQueue[tuple[Fault, int]], seed: int) -> list[Outcome]:
+def _work(worker: int, todo: SimpleQueue[tuple[Fault, int]], seed: int, end_s: float) -> list[Outcome]:
     """One worker with a lab of its own, made anew where a fault needs BMCs, or has broken it."""
     outcomes: list[Outcome] = []
     spans_s: dict[str, float] = {}
+    longest_s = 0.0
     name = f"f{os.getpid()}-{worker}"
     with tempfile.TemporaryDirectory(prefix="linewatt-faults-") as tmp, ExitStack() as back:
         back.callback(lab.down, name)
         ground: Ground | None = None
-        while not todo.empty():
-            fault, number = todo.get()
+        while (began_s := time.monotonic()) + longest_s < end_s:
+            try:
+                fault, number = todo.get_nowait()
+            except Empty:
+                break
             if ground is None or fault.bmc or ground.has_bmc:
                 lab.down(name)
                 ground = Ground(
@@ -92,6 +103,7 @@ def _work(worker: int, todo: SimpleQueue[tuple[Fault, int]], seed: int) -> list[
             if _key(fault) not in spans_s:
                 spans_s[_key(fault)] = undisturbed_s(ground, fault)
             outcomes.append(strike(fault, ground, number, seed, spans_s[_key(fault)]))
+            longest_s = max(longest_s, time.monotonic() - began_s)
             for line in outcomes[-1].lines or [f"{fault.name}, moment {number}: no harm"]:
                 _say(line)
             if outcomes[-1].harm:

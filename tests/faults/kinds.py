@@ -148,6 +148,23 @@ def _second(ground: Ground, run: Command, draw: random.Random, back: ExitStack) 
     back.callback(second.end)
 
 
+def _stopped(ground: Ground, run: Command, draw: random.Random, back: ExitStack) -> None:
+    """The controller stands still, as when its machine is suspended, and continues."""
+    run.process.send_signal(signal.SIGSTOP)
+    back.callback(run.process.send_signal, signal.SIGCONT)
+    _pass(run, draw.uniform(0.5, 8.0))
+    back.close()
+
+
+def _two_restores(ground: Ground, run: Command, draw: random.Random, back: ExitStack) -> None:
+    """The controller is killed, and two people restore the hosts at once."""
+    run.process.kill()
+    run.process.wait()
+    restores = [ground.start("restore") for _ in range(2)]
+    for restore in restores:
+        back.callback(restore.end)
+
+
 def _ip(*words: str) -> None:
     subprocess.run(["ip", *words], check=True, timeout=60)
 
@@ -178,4 +195,6 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault("disk full", _disk_full, _small_disk),
     Fault("two controllers", _second),
+    Fault("controller stopped", _stopped),
+    Fault("two restores", _two_restores),
 )

@@ -6,7 +6,9 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
+import signal
 import subprocess
 import time
 from contextlib import ExitStack
@@ -37,6 +39,15 @@ KINDS = (
 """what may come of a fault and never should"""
 
 
+@dataclass(frozen=True)
+class Answer:
+    """How a command of linewatt ended, without what differs between runs: numbers, ids, paths, hosts."""
+
+    command: str
+    status: str
+    sentence: str
+
+
 @dataclass
 class Outcome:
     """What one moment came to: for each kind of harm, in words, what was seen of it."""
@@ -48,6 +59,7 @@ class Outcome:
     harm: dict[str, list[str]] = field(default_factory=dict)
     trials_done: int = 0
     trials_failed: int = 0
+    answers: list[Answer] = field(default_factory=list)
 
     def tell(self, kind: str, *what: str) -> None:
         if what:
@@ -102,8 +114,38 @@ def strike(
     _look_at_processes(outcome, ground, there, gone_s)
     outcome.tell("hosts changed", *hosts.changed(before, ground.state()))
     outcome.tell("tracebacks", *ground.tracebacks())
+    outcome.answers += map(_answer, ground.commands)
     clear(ground)
     return outcome
+
+
+SENTENCE_CHARACTERS = 200
+_VARYING = (
+    (re.compile(r"\d{8}-\d{6}-[\w-]+"), "ID"),
+    (re.compile(r"(?<![\w/])/[^\s,;:]+"), "PATH"),
+    (re.compile(r"\bh[12]\b"), "HOST"),
+    (re.compile(r"\d+(?:[.,]\d+)*"), "N"),
+)
+
+
+def without_values(text: str) -> str:
+    """A sentence as it is the same in each run."""
+    for pattern, name in _VARYING:
+        text = pattern.sub(name, text)
+    return text
+
+
+def _answer(command: Command) -> Answer:
+    """How a command ended, and the last line of its messages."""
+    lines = command.err.read_text(errors="replace").split("\n")
+    sentence = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    words: list[str] = [*map(str, command.process.args)]  # type: ignore[arg-type]
+    status = _status(command.process.returncode)
+    return Answer(words[0], status, without_values(sentence)[:SENTENCE_CHARACTERS])
+
+
+def _status(returncode: int) -> str:
+    return str(returncode) if returncode >= 0 else signal.Signals(-returncode).name
 
 
 def _part(fault: Fault, number: int, seed: int) -> float:

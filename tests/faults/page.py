@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.faults.kinds import FAULTS
@@ -35,28 +36,58 @@ The columns from `hosts changed` on count the moments with this problem:
 - **tracebacks**, **hung**: of any command. A command hangs if it does not end within four minutes.
 
 """
+ANSWERS = """
+## What linewatt did
+
+Each row is a command of a fault, its exit status (or the signal that ended it), the last line of its
+messages, and the number of moments with them. `N` stands for a number, `ID` for a result, `HOST` for a host,
+`PATH` for a path.
+
+"""
 
 
 def written(before: str, outcomes: Sequence[Outcome]) -> str:
     """The page with the rows of these outcomes; rows of other faults stay as they are."""
-    rows = dict(_rows(before))
+    results_before, _, answers_before = before.partition(ANSWERS)
+    results, answers = _rows(results_before), _rows(answers_before)
     for fault in FAULTS:
-        own = [one for one in outcomes if one.fault == fault.name]
-        if own:
-            rows[fault.name] = _row(fault.name, own)
+        of_fault = [outcome for outcome in outcomes if outcome.fault == fault.name]
+        if of_fault:
+            results[fault.name] = [_row(fault.name, of_fault)]
+            answers[fault.name] = _answers(fault.name, of_fault)
     head = ("fault", "moments", "seed", "trials done", "trials failed", *KINDS)
+    answers_head = ("fault", "command", "exit status", "moments", "last message")
+    return HEADER + _table(head, results) + ANSWERS + _table(answers_head, answers)
+
+
+def _table(head: Sequence[str], rows: dict[str, list[str]]) -> str:
     lines = [_line(head), _line(["---"] * len(head))]
-    lines += [rows[fault.name] for fault in FAULTS if fault.name in rows]
-    return HEADER + "\n".join(lines) + "\n"
+    lines += [line for fault in FAULTS for line in rows.get(fault.name, ())]
+    return "\n".join(lines) + "\n"
 
 
-def _rows(page: str) -> Iterator[tuple[str, str]]:
-    """Fault → its row as it stands."""
-    names = {fault.name for fault in FAULTS}
-    for line in page.splitlines():
+def _rows(table: str) -> dict[str, list[str]]:
+    """Fault → its rows as they stand."""
+    rows: dict[str, list[str]] = {fault.name: [] for fault in FAULTS}
+    for line in table.splitlines():
         name = line.strip("| ").partition(" | ")[0]
-        if line.startswith("| ") and name in names:
-            yield name, line
+        if line.startswith("| ") and name in rows:
+            rows[name].append(line)
+    return rows
+
+
+def _answers(name: str, outcomes: Sequence[Outcome]) -> list[str]:
+    """A row for each way in which a command ended, in the order of commands, the most frequent first."""
+    moments = Counter(answer for outcome in outcomes for answer in outcome.answers)
+    commands = [*dict.fromkeys(answer.command for outcome in outcomes for answer in outcome.answers)]
+    ordered = sorted(
+        moments,
+        key=lambda answer: (commands.index(answer.command), -moments[answer], answer.status, answer.sentence),
+    )
+    return [
+        _line((name, f"`{row.command}`", row.status, moments[row], row.sentence.replace("|", "\\|")))
+        for row in ordered
+    ]
 
 
 def _row(name: str, outcomes: Sequence[Outcome]) -> str:

@@ -7,20 +7,24 @@ import json
 import os
 import random
 import subprocess
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
+from tests.faults import __main__ as make_faults
 from tests.faults import hosts
 from tests.faults.ground import Command, Ground
 from tests.faults.kinds import FAULTS, Fault
-from tests.faults.moment import BUSY_GONE_S, Outcome, strike
-from tests.faults.page import written
+from tests.faults.moment import BUSY_GONE_S, Answer, Outcome, strike, without_values
+from tests.faults.page import ANSWERS, written
 from tests.lab.conftest import _reason
 
 from linewatt.features.lab import api as lab
@@ -143,3 +147,43 @@ def test_a_row_of_the_page_is_of_the_newest_run_that_had_the_fault() -> None:
         f"| {first} | 1 | 7 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |",
         f"| {second} | 2 | 8 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 1 |",
     ]
+
+
+def test_the_page_has_how_each_command_of_a_fault_ended() -> None:
+    first, second = FAULTS[0].name, FAULTS[1].name
+    killed, restored = Answer("run", "SIGKILL", ""), Answer("restore", "0", "linewatt: restored N|N settings")
+    outcomes = [
+        Outcome(first, 0, 7, 1.0, answers=[killed, restored]),
+        Outcome(first, 1, 7, 1.0, answers=[killed]),
+        Outcome(second, 0, 7, 1.0, answers=[Answer("run", "130", "linewatt: interrupted")]),
+    ]
+    page = written(written("", outcomes), [Outcome(second, 0, 8, 1.0, answers=[Answer("run", "0", "")])])
+    assert page.partition(ANSWERS)[2].splitlines()[2:] == [
+        f"| {first} | `run` | SIGKILL | 2 |  |",
+        f"| {first} | `restore` | 0 | 1 | linewatt: restored N\\|N settings |",
+        f"| {second} | `run` | 0 | 1 |  |",
+    ]
+
+
+def test_what_differs_between_runs_is_left_out_of_a_message() -> None:
+    said = "h1: 20260101-120000-fault has 3 of 4,096 trials in /tmp/x/results, 2.5 s"
+    assert without_values(said) == "HOST: ID has N of N trials in PATH, N s"
+
+
+def test_moments_of_all_faults_end_within_their_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock_s = [0.0]
+
+    def moment(fault: Fault, ground: object, number: int, seed: int, span_s: float) -> Outcome:
+        clock_s[0] += 55.0
+        return Outcome(fault.name, number, seed, span_s)
+
+    monkeypatch.setattr(make_faults, "time", SimpleNamespace(monotonic=lambda: clock_s[0]))
+    monkeypatch.setattr(make_faults, "lab", MagicMock())
+    monkeypatch.setattr(make_faults, "Ground", MagicMock())
+    monkeypatch.setattr(make_faults, "undisturbed_s", lambda ground, fault: 5.0)
+    monkeypatch.setattr(make_faults, "strike", moment)
+    outcomes = make_faults._all(FAULTS[:4], moments=20, seed=1, jobs=1, minutes=10)
+    assert clock_s[0] <= 600
+    assert Counter(outcome.fault for outcome in outcomes) == dict(
+        zip([fault.name for fault in FAULTS[:4]], (3, 3, 2, 2), strict=True)
+    )

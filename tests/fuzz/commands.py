@@ -8,6 +8,7 @@ import io
 import sys
 
 import pytest
+from tests.hostile_files import limited
 
 from linewatt.cli.entry_point import main
 from linewatt.foreign import STORED, read_json
@@ -20,7 +21,7 @@ def check_command(*arguments: str) -> str:
     """
     out, err = io.StringIO(), io.StringIO()
     streams = contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)
-    with pytest.MonkeyPatch.context() as patch, streams[0], streams[1]:
+    with pytest.MonkeyPatch.context() as patch, streams[0], streams[1], limited(" ".join(arguments)):
         patch.setattr(sys, "argv", ["linewatt", *arguments])
         try:
             main()
@@ -28,10 +29,11 @@ def check_command(*arguments: str) -> str:
         except SystemExit as error:
             code = error.code or 0
     lines = [line for line in err.getvalue().splitlines() if line.startswith("linewatt: ")]
-    assert code in (0, 1, 2, 3, 4)
+    assert code in (0, 1, 2, 3, 4), err.getvalue()[-500:]
     assert len(lines) <= 1
     assert lines or code != 2
     assert "Traceback" not in err.getvalue()
+    out.getvalue().encode()  # as a terminal or a file takes it
     if "--json" in arguments and not lines:
         read_json(out.getvalue(), "what was printed", STORED)
     return out.getvalue()

@@ -85,11 +85,16 @@ def _insert(text: bytes, draw: random.Random) -> bytes:
 
 
 def _replace_word(text: bytes, draw: random.Random) -> bytes:
+    return replaced_word(text, draw.choice(WORDS), draw)
+
+
+def replaced_word(text: bytes, word: bytes, draw: random.Random) -> bytes:
+    """The text with another word in place of one of its numbers and names."""
     spans = list(_words(text))
     if not spans:
-        return draw.choice(WORDS)
+        return word
     start, end = draw.choice(spans)
-    return text[:start] + draw.choice(WORDS) + text[end:]
+    return text[:start] + word + text[end:]
 
 
 def _words(text: bytes) -> Iterator[tuple[int, int]]:

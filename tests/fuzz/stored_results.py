@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+from tests import hostile_files
 from tests.effect_factories import experiment_result, experiment_trials
 from tests.fuzz.mutate import CAPTURES, VALUES, changed
 from tests.report_factories import stored as lay_out
@@ -214,16 +215,24 @@ def _places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
             yield from _places(value[key], (*at, key))
 
 
+def _replace_file(path: Path, draw: random.Random) -> None:
+    """Nothing, or what is not a regular file of some size, in place of a file."""
+    path.unlink()
+    what = draw.choice(("nothing", "circle", "elsewhere", *hostile_files.FAULTS))
+    if what == "circle":
+        path.symlink_to(path.name)
+    elif what == "elsewhere":
+        path.symlink_to(METHOD_1 / "manifest.json")
+    elif what != "nothing":
+        hostile_files.FAULTS[what](path)
+
+
 def damage(path: Path, seed: int, count: int) -> None:
     """Once: bytes, values, rows, or all of it."""
     draw = random.Random(seed)  # noqa: S311 - the same again, no secret
     way = draw.randrange(10)
     if way == 0:
-        path.unlink()
-        if draw.random() < 0.4:
-            path.mkdir()
-        elif draw.random() < 0.3:
-            path.symlink_to(path.name)
+        _replace_file(path, draw)
     elif way == 1:
         path.write_bytes(draw.choice((b"", b"{}", b"[]", b"null", b"[" * 100_000, b"\0" * 5000, b"PAR1PAR1")))
     elif path.suffix == ".parquet" and way < 6:
@@ -234,13 +243,19 @@ def damage(path: Path, seed: int, count: int) -> None:
         path.write_bytes(changed(path.read_bytes(), draw, count))
 
 
+def _is_another(path: Path, before: bytes) -> bool:
+    """Whether a file is no longer what it was; a huge one is not read."""
+    is_regular = path.is_file() and not path.is_symlink()
+    return not is_regular or path.stat().st_size != len(before) or path.read_bytes() != before
+
+
 @contextlib.contextmanager
 def damaged_file(path: Path, seed: int, count: int) -> Iterator[bool]:
     """The file damaged; whether it is another one then."""
     before = path.read_bytes()
     try:
         damage(path, seed, count)
-        yield not path.is_file() or path.read_bytes() != before
+        yield _is_another(path, before)
     finally:
         if path.is_dir() and not path.is_symlink():
             path.rmdir()

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import atexit
 import gzip
+import resource
 import shutil
 import tempfile
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -25,6 +27,7 @@ from tests.fuzz.stored_results import (
     files,
     results,
 )
+from tests.hostile_files import ADDRESS_SPACE_BYTES
 
 from linewatt.engine.live import session
 from linewatt.engine.undo import restore
@@ -49,6 +52,16 @@ QUERIES = (
 
 
 seeds, counts = st.integers(0, 2**48), st.sampled_from((1, 1, 1, 2, 3))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _bounded_memory() -> Iterator[None]:
+    """A command that reads a file without end fails here, before the kernel stops other programs."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    in_use_bytes = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (in_use_bytes + ADDRESS_SPACE_BYTES, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 @fuzz(st.sampled_from(RAW), seeds, counts, share=0.2)
