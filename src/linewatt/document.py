@@ -33,6 +33,8 @@ MAX_MARKS = 3 * MAX_VALUES
 MAX_KEYS = 1000
 """of one mapping of a file that is written by hand, such as the hosts of a campaign"""
 MAX_DEPTH = 32
+MAX_OPEN_BRACKETS = 500
+"""the parser's time grows with their square: 3000 take seconds"""
 PIPE_LIMIT_S = 5.0
 
 KeyPath = tuple[str | int, ...]
@@ -53,6 +55,7 @@ class Part(BaseModel):
 FOREIGN = object()
 """stands for a value with a tag of another tool (Ansible's ``!vault``), where those are let through"""
 
+_BRACKET = re.compile(r"[][{}]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
 _PLAIN_KEY = re.compile(r"[\w.-]+")
 _HINTS = {
@@ -232,6 +235,8 @@ def parse_yaml(text: str, file: str, *, foreign_tags: bool = False, max_keys: in
         raise Place(file).error(
             f"has more than {MAX_MARKS} lines and commas; this is not written for linewatt"
         )
+    if _most_open_brackets(text) > MAX_OPEN_BRACKETS:
+        raise Place(file).error("is nested too deeply")
     document = Document(file, text, None)
     try:
         with warnings.catch_warnings():
@@ -279,6 +284,15 @@ class _BoundedComposer(Composer):
     def _error(self, message: str) -> InvalidInput:
         mark = self.parser.peek_event().start_mark
         return Place(self._file, mark.line + 1, mark.column + 1).error(message)
+
+
+def _most_open_brackets(text: str) -> int:
+    """How many brackets are open at most. Those in quotes and comments count as well."""
+    depth = deepest = 0
+    for bracket in _BRACKET.findall(text):
+        depth = depth + 1 if bracket in "[{" else max(0, depth - 1)
+        deepest = max(deepest, depth)
+    return deepest
 
 
 class _Reader:

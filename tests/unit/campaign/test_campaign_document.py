@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linewatt import document
 from linewatt.document import FOREIGN, parse_yaml, read_text, show_path, show_value
 from linewatt.errors import InvalidInput
 
@@ -109,6 +110,15 @@ def test_the_first_key_too_many_is_refused_before_the_others_are_read(text: str,
 def test_the_first_value_too_many_is_refused_before_the_others_are_read() -> None:
     with pytest.raises(InvalidInput, match=r"f.yaml:20000:3: holds more than 20000 values"):
         parse_yaml("- 1\n" * 25_000 + "]", "f.yaml")
+
+
+@pytest.mark.parametrize("text", ["[" * 3000 + "\nname: x", "{a: [" * 300, "a: [" + "]}[[[" * 2000])
+def test_a_file_of_far_too_many_open_brackets_is_refused_before_it_is_parsed(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(document, "YAML", None)
+    with pytest.raises(InvalidInput, match=r"f.yaml:1:1: is nested too deeply"):
+        parse_yaml(text, "f.yaml")
 
 
 def test_paths_are_shown_as_they_are_written() -> None:

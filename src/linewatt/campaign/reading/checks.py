@@ -48,9 +48,10 @@ def check_pairs(
     entry: CampaignFile, host_names: Sequence[str], listed: Sequence[Sequence[str]] | None
 ) -> Iterator[Finding]:
     """Whether pairs name hosts that exist; ``listed`` has those of each, None for ``all`` and left out."""
+    if entry.tests == () and not entry.load_keys:
+        yield ("tests",), AboutKey("is missing; add it, for example `tests: [tcp, udp-1500, udp-60]`")
+        return
     if entry.tests == () and listed is None:
-        if not entry.load_keys:
-            yield ("tests",), AboutKey("is missing; add it, for example `tests: [tcp, udp-1500, udp-60]`")
         return
     if len(host_names) < 2:
         yield (
