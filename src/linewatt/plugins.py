@@ -26,10 +26,13 @@ def brought(constant: str, *rooms: ModuleType) -> Iterator[Any]:
                 yield getattr(module, constant)
 
 
-def registered(shipped: Iterable[Any], group: str, needed: Iterable[str] = ("name",)) -> list[Any]:
+def registered(
+    shipped: Iterable[Any], group: str, needed: Iterable[str] = ("name",), *, are_classes: bool = False
+) -> list[Any]:
     """Objects that linewatt ships, then those of other packages from a group of entry points.
 
-    Raises InvalidInput for an object that lacks one of the ``needed`` attributes, or whose name is taken.
+    Raises InvalidInput for an object that lacks one of the ``needed`` attributes, is a class where instances
+    are needed or the reverse, or whose name is not text or is taken.
     """
     objects = list(shipped)
     packages = dict.fromkeys((item.name for item in objects), "linewatt")
@@ -38,6 +41,11 @@ def registered(shipped: Iterable[Any], group: str, needed: Iterable[str] = ("nam
         missing = [attribute for attribute in needed if not hasattr(item.value, attribute)]
         if missing:
             raise InvalidInput(f"{where} has no {', '.join(missing)}; mend or uninstall that package")
+        if isinstance(item.value, type) != are_classes:
+            kind, needed_kind = ("an instance", "a class") if are_classes else ("a class", "an instance")
+            raise InvalidInput(f"{where} is {kind}, not {needed_kind}; mend or uninstall that package")
+        if not isinstance(item.value.name, str):
+            raise InvalidInput(f"{where} has a name that is not text; mend or uninstall that package")
         if item.value.name in packages:
             owner = packages[item.value.name]
             raise InvalidInput(f"{where}: {owner} has a {item.value.name!r} already; uninstall one of them")

@@ -27,9 +27,11 @@ def load(path: str, what: str) -> Any:
     """The object at ``module:name``; ``what`` it is goes into the message. Raises InvalidInput."""
     try:
         return pkgutil.resolve_name(path)
-    except (ImportError, AttributeError, ValueError) as error:
+    except (Exception, SystemExit) as error:  # a package may raise anything while it is imported
+        message = " ".join(str(error).split())
+        reason = message if isinstance(error, ImportError) else f"{type(error).__name__}: {message}"
         raise InvalidInput(
-            f"{what}: {path} cannot be imported ({error}); mend or uninstall its package"
+            f"{what}: {path} cannot be imported ({reason}); mend or uninstall its package"
         ) from error
 
 

@@ -23,7 +23,7 @@ def _loads() -> dict[str, Load]:
     packages = (module.name for module in pkgutil.iter_modules(loads.__path__) if module.ispkg)
     declared = (getattr(import_module(f"{loads.__name__}.{name}"), "LOAD", None) for name in sorted(packages))
     shipped = [load for load in declared if isinstance(load, Load)]
-    parts = ("name", "tests", "client_command", "server_command", "parse")
+    parts = ("name", "tests", "client_command", "server_command", "parse", "is_default", "soaks")
     return {load.name: load for load in registered(shipped, "linewatt.loads", parts)}
 
 

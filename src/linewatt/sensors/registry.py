@@ -16,14 +16,16 @@ _SENSOR_PARTS = ("name", "Config", "command", "parse", "channel")
 _DRIVER_PARTS = ("name", "Config", "open")
 
 
-def _by_name(constant: str, group: str, parts: tuple[str, ...]) -> list[Any]:
-    return sorted(registered(brought(constant, sensors), group, parts), key=lambda item: item.name)
+def _by_name(constant: str, group: str, parts: tuple[str, ...], *, are_classes: bool = False) -> list[Any]:
+    plugins = registered(brought(constant, sensors), group, parts, are_classes=are_classes)
+    return sorted(plugins, key=lambda item: item.name)
 
 
 SENSORS: dict[str, Sensor] = {
     sensor.name: sensor for sensor in _by_name("SENSOR", "linewatt.sensors", _SENSOR_PARTS)
 }
 POWER_DRIVERS: dict[str, type[Any]] = {
-    driver.name: driver for driver in _by_name("DRIVER", "linewatt.power_sources", _DRIVER_PARTS)
+    driver.name: driver
+    for driver in _by_name("DRIVER", "linewatt.power_sources", _DRIVER_PARTS, are_classes=True)
 }
 """Drivers of power sources: classes that are made from their settings (see ``sensors/power/base.py``)"""

@@ -165,6 +165,14 @@ def test_another_package_adds_a_command_and_is_listed_with_its_version(tmp_path:
             "cannot be imported (No module named 'not_there')",
         ),
         ("broken = thirdparty:FEATURE", "", "thirdparty:FEATURE cannot be imported"),
+        (
+            "broken = thirdparty:FEATURE",
+            "raise RuntimeError('no\\ndriver')",
+            "thirdparty:FEATURE cannot be imported (RuntimeError: no driver); mend or uninstall",
+        ),
+        ("broken = thirdparty:FEATURE", "raise SystemExit(3)", "cannot be imported (SystemExit: 3)"),
+        ("broken = thirdparty:FEATURE", "FEATURE = (", "cannot be imported (SyntaxError: "),
+        ("broken = thirdparty:FEATURE", "1 / 0", "cannot be imported (ZeroDivisionError: "),
         ("broken = thirdparty:FEATURE", "FEATURE = 1", "is not a linewatt.core.feature.Feature"),
         (
             "broken = thirdparty:FEATURE",
@@ -604,9 +612,11 @@ SENSOR = """
 class Twice:
     name = "NAME"
     Config = command = parse = channel = open = order = check = read = wanted = write = tests = None
-    client_command = server_command = None
+    client_command = server_command = is_default = soaks = None
 OBJECT = Twice()
 """
+CLASSES = ("linewatt.power_sources",)
+"""groups of entry points that name a class"""
 REGISTRIES = {
     "linewatt.sensors": "mpstat",
     "linewatt.power_sources": "ipmi",
@@ -615,9 +625,15 @@ REGISTRIES = {
 }
 
 
+def plugin(group: str, name: str) -> str:
+    """The source of a package with an object of a group."""
+    source = SENSOR.replace("NAME", name)
+    return source.replace("Twice()", "Twice") if group in CLASSES else source
+
+
 @pytest.mark.parametrize("group", REGISTRIES)
 def test_a_name_that_linewatt_has_already_is_refused_in_one_line(tmp_path: Path, group: str) -> None:
-    install(tmp_path, {group: "again = thirdparty:OBJECT"}, SENSOR.replace("NAME", REGISTRIES[group]))
+    install(tmp_path, {group: "again = thirdparty:OBJECT"}, plugin(group, REGISTRIES[group]))
     refused = linewatt("schema", path=tmp_path)
     where = f"{group}: thirdparty:OBJECT of thirdparty 3.1"
     assert (refused.returncode, refused.stdout) == (2, "")
@@ -633,6 +649,26 @@ def test_an_object_that_lacks_what_its_kind_needs_is_refused_by_name(tmp_path: P
     assert (refused.returncode, refused.stdout) == (2, "")
     where = f"linewatt: {group}: thirdparty:OBJECT of thirdparty 3.1 has no "
     assert re.fullmatch(re.escape(where) + r"[\w, ]+; mend or uninstall that package\n", refused.stderr)
+
+
+@pytest.mark.parametrize("group", REGISTRIES)
+def test_an_object_of_another_kind_or_without_a_name_is_refused_in_one_line(
+    tmp_path: Path, group: str
+) -> None:
+    is_class = group in CLASSES
+    other_kind = plugin("" if is_class else CLASSES[0], "again")
+    kinds = "an instance, not a class" if is_class else "a class, not an instance"
+    nameless = plugin(group, "again").replace('"again"', "['again']")
+    for number, (source, problem) in enumerate(
+        [(other_kind, f"is {kinds}"), (nameless, "has a name that is not text")]
+    ):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        install(folder, {group: "again = thirdparty:OBJECT"}, source)
+        refused = linewatt("schema", path=folder)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        where = f"{group}: thirdparty:OBJECT of thirdparty 3.1"
+        assert refused.stderr == f"linewatt: {where} {problem}; mend or uninstall that package\n"
 
 
 def test_architecture_shows_a_feature_that_works_and_each_field_of_one() -> None:
