@@ -35,7 +35,7 @@ from linewatt.hosts.facts import format_cpulist
 from linewatt.model import Case
 from linewatt.report import plural
 from linewatt.tuning import Change
-from linewatt.units import format_rate, format_seconds
+from linewatt.units import first_of, format_rate, format_seconds
 
 
 def print_plan(*, file: Path, hosts: Path | None, results: Path, as_json: bool, trials: bool) -> None:
@@ -116,7 +116,8 @@ def _places_of_factors(campaign: Campaign, server: str | None) -> Iterator[str]:
             names.setdefault(where, []).append(name)
     for where, host_factors in names.items():
         joint_effect = ": an effect of it is that of server and clients at once" if len(where) > 1 else ""
-        yield f"varied on {', '.join(where)}: {', '.join(host_factors)}{joint_effect}"
+        places = first_of(where, _MOST_NAMES, between=", ")
+        yield f"varied on {places}: {', '.join(host_factors)}{joint_effect}"
 
 
 def _idle_lines(campaign: Campaign, planned: Plan) -> Iterator[str]:
@@ -209,14 +210,23 @@ def _change_lines(campaign: Campaign, shown: Sequence[Change], rounds: Sequence[
             f"change {host}: linewatt's own SSH session and heartbeat there = SCHED_RR {RR_PRIORITY} "
             "(raise_session), gone with them"
         )
-    for change in shown:
-        setting = _setting(change.knob, change.target, change.value)
-        yield f"change {change.host}: {setting} ({change.why})"
-    for (host, knob, target), shown_values in sorted(values.items()):
-        yield (
-            f"vary {host}: {_setting(knob, target, ' | '.join(sorted(shown_values)))} "
-            f"({whys[host, knob, target]})"
-        )
+    yield from _of_hosts(
+        "change",
+        [
+            (change.host, f"{_setting(change.knob, change.target, change.value)} ({change.why})")
+            for change in shown
+        ],
+    )
+    yield from _of_hosts(
+        "vary",
+        [
+            (
+                host,
+                f"{_setting(knob, target, ' | '.join(sorted(shown_values)))} ({whys[host, knob, target]})",
+            )
+            for (host, knob, target), shown_values in sorted(values.items())
+        ],
+    )
     changes = (*shown, *(change for round_ in rounds for change in round_.changes))
     online = {change.host for change in changes if change.knob == "cpus_online" and change.value != "all"}
     if online:
@@ -224,6 +234,18 @@ def _change_lines(campaign: Campaign, shown: Sequence[Change], rounds: Sequence[
             f"not put back on {', '.join(sorted(online))}, where all of their CPUs go offline: tasks that "
             "are bound, cpusets of cgroup v1; the kernel may move them for good"
         )
+
+
+def _of_hosts(verb: str, settings: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """A line for each (host, setting), and one for a setting that many hosts share."""
+    hosts: dict[str, list[str]] = {}
+    for host, setting in settings:
+        hosts.setdefault(setting, []).append(host)
+    for host, setting in settings:
+        if len(hosts[setting]) <= _MOST_NAMES:
+            yield f"{verb} {host}: {setting}"
+        elif host == hosts[setting][0]:
+            yield f"{verb} {', '.join(hosts[setting])}: {setting}"
 
 
 def _setting(knob: str, target: str, value: str) -> str:
@@ -297,6 +319,8 @@ _TEXT = {"sender CPUs", "receiver CPUs", "ports", "data ports", "process CPUs", 
 _LEAST_COLUMNS = (("ports",), ("round", "repetition"), ("sender CPUs", "receiver CPUs"), ("rate each",))
 """columns that a narrow table leaves out together, the first ones first"""
 _GAP = 2
+_MOST_NAMES = 4
+"""hosts that are named one by one"""
 
 
 def _case_rows(campaign: Campaign, planned: Plan) -> Iterator[dict[str, str]]:
@@ -353,7 +377,8 @@ def _data_ports(campaign: Campaign, case: Case) -> str:
 
 def _case_columns(campaign: Campaign, case: Case) -> dict[str, str]:
     if not case.of_processes:
-        clients = ", ".join(name for name in case.hosts if name != case.receiver)
+        names = [name for name in case.hosts if name != case.receiver]
+        clients = ", ".join(names) if len(names) <= _MOST_NAMES else str(len(names))
         who = {"clients": clients, "server": case.receiver}
         return {**dict(case.factors), **who, "family": case.family}
     return {

@@ -6,11 +6,14 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import os
 import random
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
+from unittest import mock
 
 import pytest
 from tests import forked
@@ -609,6 +612,21 @@ def test_no_host_is_left_without_any_of_the_cpus_that_belong_to_it(
     hosts = {**HOSTS, "dut": {**HOSTS["dut"], "cpus": "2-3"}}
     with pytest.raises(InvalidInput, match=r"takes all CPUs of dut \(2-3\) offline; keep at least one"):
         campaign(tmp_path, hosts=hosts, **keys)
+
+
+def test_a_plan_of_many_clients_names_them_once_a_setting_and_fits_a_terminal(tmp_path: Path) -> None:
+    names = [f"c{number:02}" for number in range(1, 41)]
+    hosts = {"dut": HOSTS["dut"], **{name: {**HOSTS["c1"], "address": f"{name}.lab"} for name in names}}
+    levels = {"gro": ["on", "off"], SIZE: ["20k", "1M"]}
+    campaign(tmp_path, factors=levels, hosts=hosts, users={"clients": names, "users": len(names)})
+    with mock.patch.dict(os.environ, {"COLUMNS": "80"}):
+        lines = forked.run(["plan", str(tmp_path / "e.yaml")], timeout=60).stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    text = " ".join(" ".join(lines).split())
+    assert "varied on dut, c01, c02, c03 and 37 more: gro" in text
+    assert re.findall(r"\bvary ([^:]*): ", text) == [", ".join([*names, "dut"])]
+    (head,) = [at for at, line in enumerate(lines) if "clients" in line and "server" in line]
+    assert lines[head + 2].split()[-2:] == ["40", "dut"]
 
 
 def test_the_plan_says_where_knobs_are_turned_and_what_cpus_leave_behind(tmp_path: Path) -> None:
