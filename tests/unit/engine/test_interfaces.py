@@ -29,11 +29,12 @@ class Host:
 
     def __init__(self, answer: object) -> None:
         self._answer = answer if isinstance(answer, str) else json.dumps(answer)
+        self.status = 0
 
     async def run(self, argv: object, *, timeout_s: float) -> Completed:
         if self._answer == "gone":
             raise HostError("gone")
-        return Completed((), 0, self._answer, "")
+        return Completed((), self.status, self._answer, "")
 
 
 def links(*names_and_flags: tuple[str, list[str]]) -> list[Mapping[str, Any]]:
@@ -57,6 +58,18 @@ def test_of_many_interfaces_six_are_named() -> None:
 @pytest.mark.parametrize("answer", ["gone", "", "[1]", [{"ifname": "eth0"}], links(("lo", UP))])
 def test_without_a_list_it_is_said_where_to_look(answer: object) -> None:
     assert advice(answer) == NAME_ANOTHER
+
+
+def test_an_ip_that_prints_no_json_is_not_taken_for_an_interface_that_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = session_of(tmp_path, monkeypatch, "eth0", ("1", "2"), None)
+    host = Host("")
+    host.status = 1
+    session.hosts["a"] = host  # type: ignore[assignment]
+    host.name = "a"  # type: ignore[attr-defined]
+    with pytest.raises(HostError, match=r"^a: its ip prints no JSON, like that of BusyBox; install iproute2"):
+        asyncio.run(session.learn())
 
 
 def facts(boot_id: str, mtu: int | None = 1500) -> dict[str, dict[str, Any]]:

@@ -19,14 +19,21 @@ MOST_NAMED = 6
 _COMMAND = ("env", "LC_ALL=C", "bash", "-c", "PATH=$PATH:/usr/sbin:/sbin; exec ip -j link show")
 NAME_ANOTHER = "name one that `ip link` shows there"
 """where a host does not tell what it has"""
+NO_JSON = "its ip prints no JSON, like that of BusyBox; install iproute2 there"
+"""where that is why it does not tell"""
 
 
 async def advise_interface(host: Host) -> str:
     """``name one of its interfaces: enp1s0f0, enp1s0f1, docker0 (no link)``; not the loopback interface."""
     try:
         done = await host.run(_COMMAND, timeout_s=LIMIT_S)
+    except HostError:
+        return NAME_ANOTHER
+    if done.status != 0 and not done.stdout.strip():
+        return NO_JSON
+    try:
         names = interface_names(done.stdout)
-    except (HostError, ParseError):
+    except ParseError:
         return NAME_ANOTHER
     return (
         f"name one of its interfaces: {first_of(names, MOST_NAMED, between=', ')}" if names else NAME_ANOTHER

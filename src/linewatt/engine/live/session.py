@@ -12,7 +12,7 @@ from linewatt.campaign import Campaign
 from linewatt.campaign.reading import Ways
 from linewatt.engine.background_imports import Beside
 from linewatt.engine.live.feed import LiveFeed
-from linewatt.engine.live.interfaces import advise_interface, why_no_loopback
+from linewatt.engine.live.interfaces import NO_JSON, advise_interface, why_no_loopback
 from linewatt.engine.live.line_rate import (
     LineLimit,
     PortLine,
@@ -148,7 +148,10 @@ class Session:
         try:
             self._check(name)
         except _NoInterface as error:
-            raise InvalidInput(f"{error}; {await advise_interface(self.hosts[name])}") from None
+            advice = await advise_interface(self.hosts[name])
+            if advice == NO_JSON:
+                raise HostError(f"{name}: {advice}") from None
+            raise InvalidInput(f"{error}; {advice}") from None
 
     async def refuse_loopback(self) -> None:
         """Raises InvalidInput where data is to leave a machine by its loopback interface."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from linewatt.campaign.entries import BARE_NETWORK
-from linewatt.engine.live.interfaces import NAME_ANOTHER, shared_lines, why_no_loopback
+from linewatt.engine.live.interfaces import NAME_ANOTHER, NO_JSON, shared_lines, why_no_loopback
 from linewatt.engine.live.line_rate import lanes_bps as lanes_bps
 from linewatt.engine.readiness.readiness import Check, HostAnswer, PathAnswer, PortAnswer, Status, TakenPort
 from linewatt.errors import InvalidInput
@@ -37,7 +37,8 @@ def link(answer: HostAnswer, peers: Sequence[HostAnswer]) -> Check:
     state, speed = answer.fact("nic", "state"), answer.fact("nic", "speed_bps")
     name_another = answer.interface_advice or NAME_ANOTHER
     if answer.fact("nic", "mtu") is None:
-        evidence = f"no interface {data} ({answer.why_not('nic', 'mtu')})"
+        is_missing = name_another != NO_JSON
+        evidence = f"{'no interface' if is_missing else 'not known:'} {data} ({answer.why_not('nic', 'mtu')})"
         return Check(name, "link", "fail", evidence, name_another)
     for peer in peers:
         if why := why_no_loopback(answer.wants.spec, answer.facts, peer.name, peer.facts):
