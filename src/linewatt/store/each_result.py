@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -37,6 +38,8 @@ class Damaged:
     proven: bool = True
 
 
+ID_BEGINS = re.compile(r"\d{8}-\d{6}-")
+"""the beginning of a result's id: when it was begun"""
 _OF_OUTPUT = (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG)
 """errors of writing what a command prints"""
 
@@ -47,12 +50,17 @@ def reading_results(*paths: Path) -> Iterator[None]:
 
     Only a reader calls a file damaged, by a StoreError. Any other error may be linewatt's own, and is raised
     as it is where every file is as it was written. Where one is not, that is said beside the error, in a
-    StoreError; where no checksums tell, just that, in Unproven.
+    StoreError; where no checksums tell, just that, in Unproven. A file of a result that this user may not
+    read is named in a StoreError.
     """
     try:
         yield
     except LinewattError:
         raise
+    except PermissionError as error:
+        if not any(Path(str(error.filename)).is_relative_to(path) for path in paths):
+            raise
+        raise StoreError(f"{error.filename}: cannot be read: {error.strerror}") from error
     except Exception as error:
         if isinstance(error, OSError) and error.filename is None and error.errno in _OF_OUTPUT:
             raise
@@ -106,7 +114,10 @@ def read_each(
 
 
 def result_dirs(root: Path) -> list[Path]:
-    """Directories of results below ``root``, by name; also one whose manifest was taken away."""
+    """Directories of results below ``root``, by name.
+
+    Also one whose manifest was taken away, and one with the id of a result that this user may not enter.
+    """
     try:
         with os.scandir(root) as entries:
             names = sorted(entry.name for entry in entries if not entry.name.startswith("."))
@@ -117,4 +128,10 @@ def result_dirs(root: Path) -> list[Path]:
         root / name
         for name in names
         if any(os.path.exists(f"{root}/{name}/{document}") for document in documents)  # noqa: PTH110  thousands
+        or (ID_BEGINS.match(name) and _is_closed(root / name))
     ]
+
+
+def _is_closed(folder: Path) -> bool:
+    """Whether it is a folder that this user may not enter."""
+    return folder.is_dir() and not os.access(folder, os.X_OK)

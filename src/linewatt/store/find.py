@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from linewatt.core.feature import named_result
 from linewatt.errors import StoreError, UnknownResult
-from linewatt.store.each_result import result_dirs
+from linewatt.store.each_result import ID_BEGINS, result_dirs
 from linewatt.units import did_you_mean, stamp
 
 
@@ -94,7 +93,7 @@ def newest_first(root: Path) -> list[Path]:
 
 def _begun(path: Path) -> str:
     """What orders results by when they were begun: their id; of a folder that was renamed, its manifest."""
-    if re.match(r"\d{8}-\d{6}-", path.name):
+    if ID_BEGINS.match(path.name):
         return path.name
     try:
         created_s = _campaign(path).created_s

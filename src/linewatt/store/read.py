@@ -217,11 +217,16 @@ def numbered_files(path: Path, name: str) -> Iterator[Path]:
 
 
 def trial_dirs(path: Path) -> list[Path]:
-    """Stored trials in order of their number; one that a crash left half-written is not among them."""
+    """Stored trials in order of their number; one that a crash left half-written is not among them.
+
+    Raises StoreError if this user may not read them: without them, a result would seem to be empty.
+    """
     folder = path / "trials"
     try:
         with os.scandir(folder) as entries:
             names = sorted(entry.name for entry in entries if "0" <= entry.name[0] <= "9" and entry.is_dir())
+    except PermissionError as error:
+        raise StoreError(f"{folder}: cannot be read: {error.strerror}") from error
     except OSError:
         return []
     return [folder / name for name in names]

@@ -28,7 +28,7 @@ class Verified:
 def verify_result(result: Path) -> Verified:
     """Look at every file of a result."""
     files = sum(path.is_file() for path in result.rglob("*"))
-    if (result / sums.SUMS_FILE).exists():
+    if sums.has_list(result):
         return Verified(result.name, files, True, tuple(sums.problems(result)))
     unreadable = list(_unreadable(result))
     try:

@@ -27,6 +27,7 @@ from linewatt.cli.entry_point import OWN_FAULT
 from linewatt.errors import DiskFull, StoreError
 from linewatt.features.soak import storage as soak
 from linewatt.store import read, sums, write
+from linewatt.store.each_result import reading_results
 from linewatt.store.verify import verify_result
 
 OLD = Path(__file__).parents[1].parent / "captures" / "results" / "method-1"
@@ -428,3 +429,66 @@ def test_a_document_of_another_version_is_left_to_that_version(tmp_path: Path, n
     (path / name).write_text(json.dumps({**document, "schema_version": 2}))
     with pytest.raises(StoreError, match=r"schema_version 2, this linewatt reads 1"):
         read.load_result(path)
+
+
+@pytest.fixture
+def of_another_user(result: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands may not read the folder of trials; root may read everything, so the system call refuses."""
+    scandir = os.scandir
+
+    def refusing(folder: Any = ".") -> Any:
+        if os.fspath(folder) == str(result / "trials"):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+        return scandir(folder)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+
+
+@pytest.mark.usefixtures("of_another_user")
+@pytest.mark.parametrize("command", [("show",), ("report", "-o", "r.html"), ("export", "--format", "csv")])
+def test_trials_that_this_user_may_not_read_are_not_taken_for_none(
+    command: tuple[str, ...], result: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(command[0], result.name, *command[1:], "--results", str(result.parent))
+    assert (code, out) == (1, "")
+    assert f"{result / 'trials'}: cannot be read: Permission denied" in err
+    assert not Path("r.html").exists()
+
+
+def test_a_result_that_this_user_may_not_enter_is_named_in_the_list(
+    result: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = result.with_name("20260102-000000-closed")
+    closed.mkdir()
+    result.with_name("lost+found").mkdir()
+    refused, access = {closed.name, "lost+found"}, os.access
+    monkeypatch.setattr(
+        os, "access", lambda path, mode: Path(path).name not in refused and access(path, mode)
+    )
+    code, out, err = run("list", "--results", str(result.parent))
+    assert code in (0, 1)
+    assert f"{closed.name}: " in out + err
+    assert result.name in out
+    assert "lost+found" not in out + err
+
+
+def test_a_file_that_this_user_may_not_read_is_named_and_no_doubt_of_linewatt(result: Path) -> None:
+    file = result / "manifest.json"
+    refusal = PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(file))
+    (result / sums.SUMS_FILE).unlink()
+    message = rf"^{file}: cannot be read: Permission denied$"
+    with pytest.raises(StoreError, match=message), reading_results(result):
+        raise refusal
+    with pytest.raises(PermissionError), reading_results(result.parent / "other"):
+        raise refusal
+
+
+def test_a_result_that_this_user_may_not_enter_has_no_list_of_checksums(
+    result: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Any, *_: Any, **__: Any) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(os, "stat", refuse)
+    assert not sums.has_list(result)
