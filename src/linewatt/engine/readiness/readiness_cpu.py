@@ -95,7 +95,7 @@ def one_machine(answer: HostAnswer, peers: Sequence[HostAnswer]) -> Iterator[Che
     specs = {name: peer.wants.spec for name, peer in answers.items()}
     for pair in find_shared_cpus({name: peer.facts for name, peer in answers.items()}, specs):
         if answer.name in pair.hosts:
-            advice = f"{pair.effect}; for figures on CPU cost take two machines"
+            advice = f"for figures on CPU cost take two machines: {pair.effect}"
             yield Check(answer.name, "cpus", "warn", pair.text, advice)
 
 
