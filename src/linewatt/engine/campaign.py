@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -25,6 +25,7 @@ from linewatt.errors import ChangeError, HostError, LinewattError, SettingRefuse
 from linewatt.hosts import finish_before_cancel
 from linewatt.hosts.journal import Journal
 from linewatt.model import Case
+from linewatt.records import PlaceLine
 from linewatt.store import (
     Result,
     known_meters,
@@ -37,6 +38,7 @@ from linewatt.store import (
     with_meters,
 )
 from linewatt.tuning import Change
+from linewatt.units import first_of
 
 if TYPE_CHECKING:  # the others are imported while hosts answer
     from linewatt.engine.feature_load import TrialMaker, TrialOpener
@@ -60,6 +62,8 @@ OF_TRIALS = (
 )
 """modules that rounds are run, measured and stored with, those first that others of them import"""
 _FOR_RESUME = "left for `linewatt resume`"
+_MOST_HOSTS = 4
+"""that are named in a line"""
 
 
 class CampaignRun(Run[events.Ended]):
@@ -107,8 +111,8 @@ class CampaignRun(Run[events.Ended]):
 
     def _place(self, sites: Mapping[str, Site]) -> tuple[Sequence[Round], Iterable[Change]]:
         self._plan = plan_campaign(self._campaign, self._first_plan.seed or 0, sites)
-        for line in self._plan.places:
-            self._tell(str(line))
+        for text in place_notices(self._plan.places):
+            self._tell(text)
         return self._plan.rounds, self._plan.every_change
 
     def _set_apart(self, changes: Sequence[Change]) -> None:
@@ -386,6 +390,15 @@ class CampaignRun(Run[events.Ended]):
             self._path is not None and any(trial_dirs(self._path)) and not self._campaign.is_passing
         )
         return f"its trials are {_FOR_RESUME if is_resumable else 'not run'}"
+
+
+def place_notices(places: Iterable[PlaceLine]) -> Iterator[str]:
+    """What a start says of where processes and interrupts go; the report has the CPUs, and why these."""
+    places = list(places)
+    if hosts := list(dict.fromkeys(place.host for place in places if place.chosen is not None)):
+        names = first_of(hosts, _MOST_HOSTS, between=", ")
+        yield f"CPUs are chosen for {names}; the report says which and why"
+    yield from (str(place) for place in places if place.chosen is None)
 
 
 def _trials(numbers: Sequence[int]) -> str:

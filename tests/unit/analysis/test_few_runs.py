@@ -128,9 +128,9 @@ def test_each_run_stands_beside_its_mean_in_the_table_and_on_the_first_screen() 
     assert summary.unresolved == Unresolved((2.38e9, 2.402e9, 2.951e9), "far apart", 5e6)
     assert case_cell(speed, summary, speed.units[0]).note == "trials 2.380 to 2.951"
     (group,) = view.groups
-    notes = [note for note in scalability_table(group, view.marks).notes if note.lead.startswith("Runs of")]
+    notes = [note for note in scalability_table(group, view.marks).notes if note.lead.startswith("Trials of")]
     assert [note.sentence for note in notes] == [
-        "Runs of 1 instance: 2.380, 2.402, 2.951 Gbps, 571 Mbps apart: perhaps of two modes"
+        "Trials of 1 instance: 2.380, 2.402, 2.951 Gbps, 571 Mbps apart: perhaps of two modes"
     ]
     screen = first_screen_of_trials(view)
     assert screen is not None

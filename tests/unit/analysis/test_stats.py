@@ -348,6 +348,6 @@ def test_an_interval_says_what_it_assumes_and_which_mode_so_few_runs_would_not_s
 
     _, text = interval_entry(runs)
     assert "if the trials made show how trials are spread" in text
-    told = f"A mode that takes 1 run in 10 would show with 95 % in 29 runs; {runs} were made."
+    told = f"A mode that takes 1 trial in 10 would show with 95 % in 29 trials; {runs} were made."
     assert (told in text) is is_told
     assert "From 5 trials on it reaches further on the side where trials are further off." in text

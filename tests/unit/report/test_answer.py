@@ -293,7 +293,7 @@ def matrix_trials(*doubtful: tuple[str, str], test: TestName = "tcp", count: int
 
 def test_trust_is_in_the_pairs_that_a_matrix_shows_not_in_the_fastest_alone() -> None:
     screen = screen_of(renumbered(matrix_trials(("h3", "h2"))))
-    assert "throughput: doubtful (a)" in screen.trust
+    assert "throughput: doubtful (a) for TCP, h3 → h2" in screen.trust
     assert "CPU: no doubt found" in screen.trust
     [worst] = [line for line in said(block(screen, "Pairs of hosts")) if line.name == "TCP, worst"]
     assert worst.figures[1].endswith("Gbps (a)")
@@ -327,7 +327,7 @@ def test_trust_is_in_both_networks_whose_toll_is_told() -> None:
         for one in scaling_trials((1, 2), 5, network="vxlan")
     ]
     screen = screen_of(renumbered(scaling_trials((1, 2), 5), slow))
-    assert "throughput: doubtful (a)" in screen.trust
+    assert "throughput: doubtful (a) for vxlan, 2 instances" in screen.trust
     toll = {line.name: line.figures for line in said(block(screen, "Toll"))}
     assert toll["vxlan: throughput"][0].endswith(" % (a)")
     assert "(a)" not in toll["vxlan: Mbps/core of receiver"][0]
@@ -350,6 +350,17 @@ def test_trust_is_in_every_point_of_a_curve_and_each_has_its_letters() -> None:
 def sweep(trials: Sequence[Trial]) -> Screen:
     factors = {name: list(levels) for name, levels in SWEEP.items()}
     return screen_of(trials, campaign={"factors": factors, "design": "one-at-a-time"})
+
+
+def test_a_level_of_which_all_trials_failed_is_not_said_to_have_too_few() -> None:
+    trials = [
+        failed(one.number, one.case, "the path carries 1500")
+        if dict(one.case.factors)["mtu"] == "9000"
+        else one
+        for one in experiment_trials(factors={"mtu": ("1500", "9000")}, trials=5)
+    ]
+    screen = screen_of(trials, campaign={"factors": {"mtu": ["1500", "9000"]}, "design": "one-at-a-time"})
+    assert "to compare settings with the base (mtu=9000: no trial has a value);" in screen.sentence
 
 
 def test_an_effect_has_the_letters_of_the_settings_it_is_of() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from linewatt.analysis.cases.responses import Values, responses
 from linewatt.analysis.comparison.verdicts import Verdict, verdicts_of_family
@@ -179,16 +180,27 @@ def _one_at_a_time(values: Values, levels: Levels, base: Setting, runs: _Runs) -
     at_base = runs.get(base, [])
     family = _family(levels)
     runs_of_steps = [runs.get(_changed(base, *step), []) for step in family]
-    judged = verdicts_of_family(values.response, [welch(at_base, step_runs) for step_runs in runs_of_steps])
+    contrasts = [_against_base(runs, base, _changed(base, *step)) for step in family]
+    judged = verdicts_of_family(values.response, contrasts)
     rows = tuple(
         MainEffect(name, level, levels[name][0], len(step_runs), len(at_base), verdict)
         for (name, level), step_runs, verdict in zip(family, runs_of_steps, judged, strict=True)
     )
-    best = _best(
-        values.response, base, runs, lambda first, second: welch(runs.get(first, []), runs.get(second, []))
-    )
+    best = _best(values.response, base, runs, partial(_against_base, runs))
     best = replace(best, not_run=_never_together(rows, base, runs))
     return ResponseEffects(values.response, rows, (), best, values.scope, values.provenance)
+
+
+def _against_base(runs: _Runs, base: Setting, changed: Setting) -> Contrast | Missing:
+    """Trials at a setting against those at the base, or why not."""
+    at_base, at_setting = runs.get(base, ()), runs.get(changed, ())
+    if not at_base or not at_setting:
+        return _without_value(base, changed, at_base=not at_base)
+    return welch(at_base, at_setting)
+
+
+def _without_value(base: Setting, changed: Setting, *, at_base: bool) -> Missing:
+    return Missing(f"{'the base' if at_base else _pairs(changed, base)}: {NO_VALUE}")
 
 
 def _changed(setting: Setting, name: str, level: str) -> Setting:
@@ -229,6 +241,8 @@ class _Fitted:
     def between(self, base: Setting, changed: Setting) -> Contrast | Missing:
         """A setting against the base, or why not."""
         sides = [len(self.runs.get(side_setting, ())) for side_setting in (base, changed)]
+        if 0 in sides:
+            return _without_value(base, changed, at_base=sides[0] == 0)
         if min(sides) < MIN_RUNS:
             return Missing(f"{sides[0]} and {sides[1]}; {TAKE_MORE}")
         return (

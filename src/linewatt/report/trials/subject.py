@@ -266,7 +266,7 @@ def _others(response_effects: ResponseEffects, case_summaries: Sequence[CaseSumm
     return tuple(Line(name, figures, words) for words in forms)
 
 
-_OTHERS = {"none that matters": ("small", "same"), "undecided, too few trials": ("undecided",)}
+_OTHERS = {"none that matters": ("small", "same"), "no verdict": ("undecided",)}
 
 
 def _levels(main_effects: Sequence[MainEffect]) -> str:

@@ -102,10 +102,16 @@ def _untested(view: Digest, cases: set[Case]) -> Iterator[str]:
 
 
 def _of_throughput(view: Digest, best_cases: Sequence[Best]) -> str:
-    codes = (code for best in best_cases for code in view.findings.doubts(best.summary.case, "throughput"))
+    codes_by_name = [
+        (best.name, tuple(view.findings.doubts(best.summary.case, "throughput"))) for best in best_cases
+    ]
+    doubts = _doubtful(view, (code for _, codes in codes_by_name for code in codes))
+    doubted = list(dict.fromkeys(name for name, codes in codes_by_name if codes))
+    if len(doubted) < len({best.name for best in best_cases}):  # it does not hold of all that are shown
+        doubts = (f"{words} for {first_of(doubted, MOST_NAMED)}" for words in doubts)
     alone = list(dict.fromkeys(best.name for best in best_cases if best.summary.trials_done == 1))
     all_single = all(best.summary.trials_done == 1 for best in best_cases)
-    return _joined(_doubtful(view, codes), _of_one_trial(alone, all_single=all_single), view)
+    return _joined(doubts, _of_one_trial(alone, all_single=all_single), view)
 
 
 def _of_one_trial(alone: Sequence[str], *, all_single: bool) -> str | None:

@@ -124,7 +124,7 @@ def run_notes(group: TestGroup) -> tuple[Note, ...]:
 
 def _runs_of(case: Case) -> str:
     count = f"{count_text(case)} users" if case.of_users else instances_words(case)
-    return f"Runs of {count}"
+    return f"Trials of {count}"
 
 
 def ring_notes(group: TestGroup) -> tuple[Note, ...]:
