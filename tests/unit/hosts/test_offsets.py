@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import random
+import time
 
 import pytest
 
 from linewatt.engine.live.trial import _set_meanwhile
-from linewatt.hosts.clock import Exchange, Offset, best_offset, clock_set_s
+from linewatt.hosts.clock import Exchange, Offset, best_offset, clock_set_s, now_s
 
 BEAT_S = 0.3
 
@@ -57,3 +58,14 @@ def test_a_trial_in_which_a_clock_was_set_says_so_and_one_whose_clock_is_not_kno
     said = _set_meanwhile(before, {**before, "h2": Offset(1.75, 0.001)}, 5.0)
     assert said is not None
     assert said.startswith("h2: its clock was set by +2.000 s in mid-trial")
+
+
+@pytest.mark.parametrize("step_s", [3600.0, -3600.0])
+def test_a_step_of_the_controllers_clock_moves_no_stamp(
+    step_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wall_s, at_s = time.time(), time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: at_s)
+    before_s = now_s()
+    monkeypatch.setattr(time, "time", lambda: wall_s + step_s)
+    assert now_s() == before_s
