@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from linewatt.engine.undo import host_lock as lock
+from linewatt.engine.undo.strays import strays_command
 from linewatt.foreign import NUL
 from linewatt.hosts import batch
 from linewatt.hosts.base import Completed
@@ -19,9 +20,9 @@ def is_batch(argv: Sequence[str]) -> bool:
     return list(argv[: len(_HEAD)]) == _HEAD
 
 
-def asks_for_writers(argv: Sequence[str]) -> bool:
-    """Whether it is asked what changes the host now: nothing does on one that is made up."""
-    return len(argv) > 2 and argv[2] == lock.WRITERS
+def asks_for_processes(argv: Sequence[str]) -> bool:
+    """Whether it is asked what changes the host now, or outlived a run: nothing on one that is made up."""
+    return len(argv) > 2 and argv[2] in (lock.WRITERS, strays_command()[2])
 
 
 async def answered(argv: Sequence[str], run: Callable[[list[str], str], Awaitable[Completed]]) -> Completed:

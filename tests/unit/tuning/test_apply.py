@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.fake_batches import answered, asks_for_writers, is_batch
+from tests.fake_batches import answered, asks_for_processes, is_batch
 
 from linewatt.engine.undo import host_lock as lock
 from linewatt.engine.undo.restore import Undoer, undo_all
@@ -43,7 +43,7 @@ class FakeHost:
     async def run(
         self, argv: Sequence[str], *, stdin: str = "", timeout_s: float = 10.0, root: bool = False
     ) -> Completed:
-        if asks_for_writers(argv):
+        if asks_for_processes(argv):
             return Completed(tuple(argv), 0, "", "")
         self.limits_s.append(timeout_s)
         if is_batch(argv):
