@@ -54,8 +54,16 @@ def campaign_as_dict(campaign: Campaign) -> dict[str, Any]:
 
 
 def differences_from_stored(stored: Mapping[str, Any], now: Campaign) -> list[str]:
-    """What a campaign says otherwise than the one that is stored, ``where: then → now`` each."""
-    return list(_differing("", stored, json.loads(json.dumps(campaign_as_dict(now)))))
+    """What a campaign says otherwise than the one that is stored, ``where: then → now`` each.
+
+    That hosts share CPUs may be stored because it was seen on them: a file without it says nothing else.
+    """
+    document = json.loads(json.dumps(campaign_as_dict(now)))
+    for name, spec in document["hosts"].items():
+        spec["shares_cpus_with"] = spec["shares_cpus_with"] or stored.get("hosts", {}).get(name, {}).get(
+            "shares_cpus_with", []
+        )
+    return list(_differing("", stored, document))
 
 
 def with_limits(then: Campaign, now: Campaign) -> Campaign:

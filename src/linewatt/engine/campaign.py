@@ -103,6 +103,13 @@ class CampaignRun(Run[events.Ended]):
             return await self._ended(result.path, remaining)
         return await self._run(result)
 
+    def _note_shared_cpus(self) -> None:
+        """The stored plan is that of the campaign as it is stored, or nobody could resume it."""
+        as_asked = self._campaign
+        super()._note_shared_cpus()
+        if self._campaign is not as_asked:
+            self._first_plan = plan_campaign(self._campaign, self._first_plan.seed or 0)
+
     def _needed(self) -> list[ImportStep]:
         load = self._campaign.feature_load
         paths = () if load is None else (load.trials_path, load.measuring_path)

@@ -184,6 +184,10 @@ class Host(Protocol):
         """Why it can no longer be reached, or ``None`` while it can."""
 
     @property
+    def may_have_strays(self) -> bool:
+        """Whether a leash there may have ended before what it held, for example because it was killed."""
+
+    @property
     def clock(self) -> Offset:
         """Its clock against the controller's time line."""
 

@@ -63,11 +63,25 @@ class LeashedProcess:
         self._flood: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._status: int | None = None
         self._ready = asyncio.Event()
+        self._on_lost_leash: Callable[[], None] = lambda: None
         self._life = asyncio.create_task(self._live())
 
     async def _live(self) -> None:
         await asyncio.gather(self._read_stdout(), self._read_stderr())
         self._status = await self._pipes.status()
+
+    def when_leash_is_lost(self, call: Callable[[], None]) -> None:
+        """Have it called if the leash ends before what it holds: it alone says when that has ended.
+
+        Called as well if the process cannot be stopped, because a process without a leash keeps its streams.
+        """
+        self._on_lost_leash = call
+        self._life.add_done_callback(lambda _: self._look_at_leash())
+
+    def _look_at_leash(self) -> None:
+        marks = self._marks()
+        if self._status is not None and marks.pid is not None and marks.ended_s is None:
+            self._on_lost_leash()
 
     async def _read_stdout(self) -> None:
         """To its end, so that the channel can close; what comes after a flood began is thrown away."""
@@ -155,7 +169,11 @@ class LeashedProcess:
         if not self._life.done():
             self._interrupt()
         limit_s = self._pace.used.of_command(timeout_s)
-        return await self._ended(limit_s, f"the end of {self.name} after it was interrupted")
+        try:
+            return await self._ended(limit_s, f"the end of {self.name} after it was interrupted")
+        except WaitTimeout:
+            self._on_lost_leash()
+            raise
 
     def _interrupt(self) -> None:
         self._pipes.write(b"stop\n")
@@ -198,6 +216,7 @@ class LeashedHost(ABC):
         """``pace``: what is known of how slowly it answers, from a connection before this one."""
         self.spec = spec
         self.pace = pace or Pace(spec.limits, raises=spec.raise_session)
+        self.may_have_strays = False
 
     @property
     def limits(self) -> LimitsUsed:
@@ -228,7 +247,12 @@ class LeashedHost(ABC):
         root: bool = False,
     ) -> LeashedProcess:
         words = leash.leashed(argv, held=held, root=root and self.spec.sudo, wrapper=wrapper)
-        return await _or_put_down(self._begin(words, argv, on_line))
+        process = await _or_put_down(self._begin(words, argv, on_line))
+        process.when_leash_is_lost(self._expect_strays)
+        return process
+
+    def _expect_strays(self) -> None:
+        self.may_have_strays = True
 
 
 async def _or_put_down(beginning: Awaitable[LeashedProcess]) -> LeashedProcess:

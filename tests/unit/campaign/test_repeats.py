@@ -226,6 +226,15 @@ def test_a_stored_campaign_keeps_when_its_cases_stop(tmp_path: Path) -> None:
     assert (again.min_trials, again.trials, again.until_ratio) == (5, 9, 0.005)
 
 
+def test_cpus_that_hosts_were_seen_to_share_are_no_edit_of_the_file(tmp_path: Path) -> None:
+    of = campaign(tmp_path, "trials: 5")
+    first, second, *_ = of.hosts
+    seen = {first: replace(of.hosts[first], shares_cpus_with=(second,))}
+    written = json.loads(json.dumps(stored.campaign_as_dict(replace(of, hosts=of.hosts | seen))))
+    assert stored.differences_from_stored(written, of) == []
+    assert stored.differences_from_stored(written, replace(of, trials=6)) == ["trials: 5 → 6"]
+
+
 def test_a_stored_campaign_that_cannot_be_read_names_every_place(tmp_path: Path) -> None:
     of = json.loads(json.dumps(stored.campaign_as_dict(campaign(tmp_path, "trials: 5"))))
     with pytest.raises(StoreError) as error:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -244,6 +245,30 @@ def test_what_went_into_a_session_of_its_own_ends_with_its_leash(how: str) -> No
         controller.wait(5)
         controller.stdout.close()
     until(lambda: not alive(stray), 2, "the process in a session of its own to be gone")
+
+
+@pytest.mark.parametrize("streams", ["kept", "closed"])
+def test_a_killed_leash_makes_its_host_suspect_and_a_stopped_process_does_not(streams: str) -> None:
+    async def check() -> None:
+        host, lines = LocalHost(HostSpec("here", "local", "lo")), asyncio.Queue[str]()
+        closed = ">/dev/null 2>&1" if streams == "closed" else ""
+        words = ["bash", "-c", f"echo $$ $PPID; exec sleep 60 {closed}"]
+        stopped = await host.start(words)
+        await stopped.ready()
+        await stopped.stop()
+        assert not host.may_have_strays
+        process = await host.start(words, on_line=lambda line: lines.put_nowait(line.text))
+        pid, leash_pid = map(int, (await asyncio.wait_for(lines.get(), 5)).split())
+        os.kill(leash_pid, signal.SIGKILL)
+        try:
+            with suppress(WaitTimeout):
+                await process.stop(0.2)
+            assert host.may_have_strays
+        finally:
+            os.kill(pid, signal.SIGKILL)
+            await host.close()
+
+    asyncio.run(check())
 
 
 def test_what_a_short_command_started_again_outlives_it(tmp_path: Path) -> None:

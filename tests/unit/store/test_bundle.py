@@ -179,8 +179,8 @@ def test_the_same_result_makes_the_same_bundle_without_a_path_of_its_machine(
 def test_tar_unpacks_a_bundle(bundle: Path, result: Path, tmp_path: Path) -> None:
     plain = tmp_path / "plain.tar"
     subprocess.run(["zstd", "-q", "-d", str(bundle), "-o", str(plain)], check=True)
-    with tarfile.open(plain) as archive:
-        archive.extractall(tmp_path / "by-hand", filter="data")
+    (tmp_path / "by-hand").mkdir()
+    subprocess.run(["tar", "-xf", str(plain), "-C", str(tmp_path / "by-hand")], check=True)
     assert sums.sha256_of_file(tmp_path / "by-hand" / result.name / sums.SUMS_FILE) == sums.sha256_of_file(
         result / sums.SUMS_FILE
     )

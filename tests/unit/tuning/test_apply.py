@@ -34,6 +34,7 @@ class FakeHost:
     settings: dict[str, str]
     clamp: Callable[[str], str] = str
     lost: str | None = None
+    may_have_strays: bool = False
     writes: list[str] = field(default_factory=list)
     limits_s: list[float] = field(default_factory=list)
     on_write: Callable[[], None] = lambda: None

@@ -382,7 +382,8 @@ class Session:
             begun.cancel()
             await asyncio.gather(begun, return_exceptions=True)
         await asyncio.gather(*(feed.stop() for feed in self.all_feeds()))
-        await asyncio.gather(*(end_strays(self.hosts[name], self._tell) for name in self._held))
+        suspects = [host for name in self._held if (host := self.hosts[name]).may_have_strays]
+        await asyncio.gather(*(end_strays(host, self._tell) for host in suspects))
         await asyncio.gather(*(held.release() for held in self._held.values()))
         self._held.clear()
         await asyncio.gather(*(host.close() for host in self.hosts.values()))

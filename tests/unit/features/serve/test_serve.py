@@ -347,11 +347,11 @@ def test_the_command_refuses_before_anything_is_bound(run: Run) -> None:
 def test_on_a_terminal_it_says_what_is_shown_and_how_it_ends(tmp_path: Path) -> None:
     words = ["-m", "linewatt", "serve", "--port", "0", "--results", "."]
     with on_terminal([sys.executable, *words], columns=80, cwd=tmp_path) as child:
-        child.read_until("http://")
+        child.read_until("/login")
         child.process.send_signal(signal.SIGINT)
         assert child.ended() == 0
     assert child.screen.text.startswith(
-        "showing .; Ctrl-C ends the server; open in a browser:\nhttp://127.0.0.1:"
+        "showing .; Ctrl-C ends the server; open in a browser:\nhttp://linewatt:"
     )
 
 
