@@ -196,17 +196,17 @@ def many_rows(size: Size) -> Table:
         rows.append(
             (f"{setup.runs}", f"{count}", f"{setup.shared:g}", kind, percent(false), *map(percent, power))
         )
-        what = f"{count} equal rows, {setup.runs} runs a side, correlation {setup.shared:g}, {kind}"
+        what = f"{count} equal rows, {setup.runs} trials a side, correlation {setup.shared:g}, {kind}"
         promises.append(Promise(what, false, size.verdicts, 0.05))
     return Table(
         "Many rows, one of them significant",
         _filled(
-            "Runs of A and B are interleaved. Skewed runs have an exponential tail of slow runs.",
+            "Trials of A and B are interleaved. Skewed trials have an exponential tail of slow trials.",
             "Promised: if A and B are equal, at most 5 % of comparisons have a row with the verdict better",
             "or worse.",
         ),
         (
-            "runs per side",
+            "trials per side",
             "rows",
             "correlation of metrics",
             "distribution",
@@ -244,19 +244,19 @@ def one_after_the_other(size: Size) -> Table:
         rows.append(
             (f"{runs}", f"{100 * cv:g} %", f"{100 * drift:g} %", percent(ignored), percent(false), *power)
         )
-        what = f"equal, A then B, {100 * drift:g} % drift, {runs} runs a side, CV {100 * cv:g} %"
+        what = f"equal, A then B, {100 * drift:g} % drift, {runs} trials a side, CV {100 * cv:g} %"
         promises.append(Promise(what, false, size.verdicts, 0.05))
     return Table(
         "A, then B, on a machine that drifts",
         _filled(
-            "The drift is linear in time. Its size is the change from the middle of A's runs to the middle",
-            "of B's runs. Promised: if A and B are equal, at most 5 % of comparisons are better or worse.",
+            "The drift is linear in time. Its size is the change from the middle of A's trials to the middle",
+            "of B's trials. Promised: if A and B are equal, at most 5 % of comparisons are better or worse.",
             "The price is statistical power: the last columns show how often a difference is found",
-            "without drift, for interleaved runs → for A before B.",
-            "A change between A's last run and B's first run is part of the ratio, and no promise covers it.",
+            "without drift, for interleaved trials → for A before B.",
+            "A change between A's last trial and B's first trial is part of the ratio, and no promise covers it.",
         ),
         (
-            "runs per side",
+            "trials per side",
             "CV",
             "drift",
             "equal: better or worse if drift is ignored",
@@ -306,13 +306,13 @@ SOURCES = (
         FEWEST_TO_SKEW,
     ),
     Source(
-        "lognormal towards slow runs, skewness −1.8",
+        "lognormal towards slow trials, skewness −1.8",
         lambda draw, shape: 100 - 6 * np.exp(draw.normal(0, 0.5, shape)),
         100 - 6 * math.exp(0.125),
         FEWEST_TO_SKEW,
     ),
-    Source("exponential towards slow runs", lambda draw, shape: 94 - 4 * draw.exponential(1, shape), 90),
-    Source("10 % of runs 40 % slower", _with_rare_mode, 94 * (1 - 0.4 * RARE)),
+    Source("exponential towards slow trials", lambda draw, shape: 94 - 4 * draw.exponential(1, shape), 90),
+    Source("10 % of trials 40 % slower", _with_rare_mode, 94 * (1 - 0.4 * RARE)),
 )
 COUNTS = (3, 5, 10, 20, 30, 50)
 
@@ -326,26 +326,26 @@ def intervals(size: Size) -> Table:
         if source.promised_from is not None:
             promises += [
                 Promise(
-                    f"interval of {runs} runs, {source.name}", share, size.intervals, 0.93, is_upper=False
+                    f"interval of {runs} trials, {source.name}", share, size.intervals, 0.93, is_upper=False
                 )
                 for runs, share in zip(COUNTS, shares, strict=True)
                 if runs >= source.promised_from
             ]
     unseen = [percent((1 - RARE) ** runs) for runs in COUNTS]
-    rows.append(("chance that no run is in the slow mode", *unseen))
+    rows.append(("chance that no trial is in the slow mode", *unseen))
     return Table(
         "The 95 % interval of a mean",
         _filled(
-            "How often the interval contains the true mean. Promised: 93 % or more for normal runs and for",
-            f"runs with a skewness of 0.6; from {FEWEST_TO_SKEW} runs on also for a skewness of 1.8, in",
+            "How often the interval contains the true mean. Promised: 93 % or more for normal trials and for",
+            f"trials with a skewness of 0.6; from {FEWEST_TO_SKEW} trials on also for a skewness of 1.8, in",
             "either direction.",
-            "The interval describes only what the runs show: no method covers a mode that no run showed.",
-            f"{runs_that_exclude(RARE)} runs without a slow run exclude, at 95 %, a slow mode with",
-            f"{100 * RARE:g} % of the runs or more;",
-            f"10 runs exclude one with {100 * excluded_share(10):.0f} %,",
-            f"5 runs one with {100 * excluded_share(5):.0f} %.",
+            "The interval describes only what the trials show: no method covers a mode that no trial showed.",
+            f"{runs_that_exclude(RARE)} trials without a slow trial exclude, at 95 %, a slow mode with",
+            f"{100 * RARE:g} % of the trials or more;",
+            f"10 trials exclude one with {100 * excluded_share(10):.0f} %,",
+            f"5 trials one with {100 * excluded_share(5):.0f} %.",
         ),
-        ("distribution of runs", *(f"{runs} runs" for runs in COUNTS)),
+        ("distribution of trials", *(f"{runs} trials" for runs in COUNTS)),
         tuple(rows),
         tuple(promises),
     )
@@ -475,7 +475,7 @@ def energy_fits(size: Size) -> Table:
             for figures, count in zip(given, held, strict=True)
         ]
         rows.append((sweep.name, sweep.order, f"{sweep.runs}", f"{sweep.sd_w:g} W", percent(told), *cells))
-        what = f"{sweep.name}, {sweep.order}, {sweep.runs} runs, {sweep.sd_w:g} W"
+        what = f"{sweep.name}, {sweep.order}, {sweep.runs} trials, {sweep.sd_w:g} W"
         promises += [
             Promise(f"{kind.key}, {what}", count / len(figures), len(figures), 0.93, is_upper=False)
             for kind, figures, count in zip(KINDS, given, held, strict=True)
@@ -492,14 +492,14 @@ def energy_fits(size: Size) -> Table:
             "The last three columns have two shares: how often the figure is given, and how often its",
             "interval then contains the truth. For a bit and a packet, the truth is the mean over these",
             "rates. Promised: 93 % or more of the intervals contain the truth, and at most 2 % of the linear",
-            "fits in random order with 3 runs per state have a warning. Trials in the order of their traffic",
+            "fits in random order with 3 trials per state have a warning. Trials in the order of their traffic",
             "always have a warning, because a drift would look like traffic. One in 25 random orders of nine",
             "trials is such an order.",
         ),
         (
             "power",
             "order",
-            "runs per state",
+            "trials per state",
             "noise (SD)",
             "warning or withheld",
             "power without traffic",
@@ -587,7 +587,7 @@ def histories(size: Size) -> Table:
         (
             "results",
             "correlation",
-            "runs",
+            "trials",
             "steady: any change",
             "step of 4.8 %: a step",
             "step of 10 %",
@@ -621,8 +621,8 @@ def with_tables(page: str, found: Iterable[Table], size: Size) -> str:
     _, _, after = rest.partition(END)
     counts = _filled(
         f"Each row comes from {size.verdicts:,} comparisons, {size.intervals:,} intervals",
-        f"({interval_count(size, BCA_FROM):,} from {BCA_FROM} runs on), {size.fits:,} energy fits",
-        f"or {size.fits:,} histories ({size.fits // 2:,} with a change). The CV of runs is 2 % unless the",
+        f"({interval_count(size, BCA_FROM):,} from {BCA_FROM} trials on), {size.fits:,} energy fits",
+        f"or {size.fits:,} histories ({size.fits // 2:,} with a change). The CV of trials is 2 % unless the",
         "table says otherwise.",
     )
     body = "\n\n".join([counts, *(table.markdown for table in found)])

@@ -129,7 +129,7 @@ def history(_: Path) -> str:
 
 def published(name: str, root: Path) -> str:
     """A shipped table without trials."""
-    return PUBLISHED.page(imported(name, root).result, None)
+    return PUBLISHED.page(imported(name, root), None)
 
 
 def fleet(_: Path) -> str:

@@ -230,7 +230,7 @@ def test_cpus_that_hosts_were_seen_to_share_are_no_edit_of_the_file(tmp_path: Pa
     of = campaign(tmp_path, "trials: 5")
     first, second, *_ = of.hosts
     seen = {first: replace(of.hosts[first], shares_cpus_with=(second,))}
-    written = json.loads(json.dumps(stored.campaign_as_dict(replace(of, hosts=of.hosts | seen))))
+    written = json.loads(json.dumps(stored.campaign_as_dict(replace(of, hosts={**of.hosts, **seen}))))
     assert stored.differences_from_stored(written, of) == []
     assert stored.differences_from_stored(written, replace(of, trials=6)) == ["trials: 5 → 6"]
 
