@@ -253,7 +253,8 @@ def one_after_the_other(size: Size) -> Table:
             "of B's trials. Promised: if A and B are equal, at most 5 % of comparisons are better or worse.",
             "The price is statistical power: the last columns show how often a difference is found",
             "without drift, for interleaved trials → for A before B.",
-            "A change between A's last trial and B's first trial is part of the ratio, and no promise covers it.",
+            "A change between A's last trial and B's first trial is part of the ratio, and no promise covers",
+            "it.",
         ),
         (
             "trials per side",
@@ -492,9 +493,9 @@ def energy_fits(size: Size) -> Table:
             "The last three columns have two shares: how often the figure is given, and how often its",
             "interval then contains the truth. For a bit and a packet, the truth is the mean over these",
             "rates. Promised: 93 % or more of the intervals contain the truth, and at most 2 % of the linear",
-            "fits in random order with 3 trials per state have a warning. Trials in the order of their traffic",
-            "always have a warning, because a drift would look like traffic. One in 25 random orders of nine",
-            "trials is such an order.",
+            "fits in random order with 3 trials per state have a warning. Trials in the order of their",
+            "traffic always have a warning, because a drift would look like traffic. One in 25 random",
+            "orders of nine trials is such an order.",
         ),
         (
             "power",
