@@ -20,7 +20,7 @@ from tests.truth.others import NOISE_CORES, Disturbance, Others, holds, stolen_s
 from tests.truth.plants import HEADROOM, PLANTS, WINDOW, Plant
 from tests.truth.raw import Raw
 
-from linewatt.findings import steadiness
+from linewatt.findings import cpu, steadiness
 
 pytestmark = pytest.mark.lab
 
@@ -162,7 +162,7 @@ def test_a_planted_truth_is_said_first(plant: Plant, ground: Ground, tmp_path: P
             assert said.first() in plant.limits, told
             told = said.cases[0]["limited_by"]
         if plant.findings:
-            besides = LAYOUT | others_say | (said.true_courses() - plant.findings - plant.causes)
+            besides = LAYOUT | UNTESTED | others_say | (said.true_courses() - plant.findings - plant.causes)
             codes = [one["code"] for one in said.findings if one["code"] not in besides]
             assert set(codes[: len(plant.causes)]) == plant.causes, told
             first = next((one for one in said.findings if one["code"] in codes[len(plant.causes) :]), None)
@@ -183,6 +183,8 @@ come before a truth that holds on a busy machine"""
 STOLEN = frozenset({"cpu-stolen"})
 """what a hypervisor rightly raises, where the kernel counted that it took CPU time"""
 COURSES = frozenset(kind.code for kind in steadiness.KINDS if kind.is_course)
+UNTESTED = frozenset(kind.code for kind in cpu.KINDS if kind.untested)
+"""what says that a check was not possible, and so claims nothing"""
 STALLS = frozenset({"host-stood-still"})
 """what a virtual machine that loses time rightly raises, and receive work that takes all of a sensor's CPU"""
 LAYOUT = {"app-irq-share-cpu", "instances-share-cpu", "streams-share-cpu", "hosts-share-cpus"}
