@@ -98,7 +98,7 @@ LINEWATT_LEASH=$leash "$@" 2>&4 3<&- 4>&- & child=$!
   finish INT; }} >/dev/null & watcher=$!
 wait "$child"; status=$?
 now; printf '{MARK} end %s %s\\n' "$t" "$status" >&4
-kill -KILL -- "-$child"; kill -TERM -- "-$watcher"
+kill -KILL -- "-$child"; kill -TERM -- "-$watcher"; end_strays
 exit "$status"
 """
 

@@ -77,7 +77,7 @@ def test_what_may_not_be_ended_is_named_with_what_to_do() -> None:
     lines: list[str] = []
     asyncio.run(end_strays(cast(Host, Other(HostSpec("h1", "local", "lo"))), lines.append))
     assert lines == [
-        "h1: ended iperf3 (40): what linewatt had started there had left it running",
+        "h1: ended iperf3 (40), which a load or sensor had left running",
         "h1: iperf3 (41) was started for a load and still runs; this login may not end it, so end it there: "
         "kill 41",
     ]

@@ -247,6 +247,16 @@ def test_what_went_into_a_session_of_its_own_ends_with_its_leash(how: str) -> No
     until(lambda: not alive(stray), 2, "the process in a session of its own to be gone")
 
 
+def test_what_went_into_a_session_of_its_own_ends_with_a_load_that_ends_by_itself() -> None:
+    async def ended() -> int:
+        apart = "setsid bash -c 'echo $$; exec sleep 60 >/dev/null 2>&1' & read -r -t 0.2 <> <(:); exit 0"
+        process = await HOST.start(["bash", "-c", apart])
+        return int((await process.wait(10, "its end")).stdout)
+
+    stray = asyncio.run(ended())
+    until(lambda: not alive(stray), 2, "the process in a session of its own to be gone")
+
+
 @pytest.mark.parametrize("streams", ["kept", "closed"])
 def test_a_killed_leash_makes_its_host_suspect_and_a_stopped_process_does_not(streams: str) -> None:
     async def check() -> None:

@@ -2,9 +2,8 @@
 """Processes on a host that outlived the leash they were started on: ended, or named where they may not be.
 
 A leash ends what it started, also what went into a session of its own. Strays are left where the leash itself
-was killed, or where a load ended and what it had started did not. They have the mark of a leash in their
-environment (:mod:`linewatt.hosts.leash`) whose process is no more; those of a leash that is at work are left
-alone, whoever's it is.
+was killed. They have the mark of a leash in their environment (:mod:`linewatt.hosts.leash`) whose process is
+no more; those of a leash that is at work are left alone, whoever's it is.
 """
 
 from __future__ import annotations
@@ -90,7 +89,7 @@ async def end_strays(host: Host, say: OnText) -> None:
             done = await host.run(strays_command(), timeout_s=LIMIT_S, root=True)
             strays = parse_strays(done.stdout)
     if ended := [stray for stray in strays if stray.ended]:
-        say(f"{host.spec.name}: ended {_named(ended)}: what linewatt had started there had left it running")
+        say(f"{host.spec.name}: ended {_named(ended)}, which a load or sensor had left running")
     if running := [stray for stray in strays if not stray.ended]:
         pids = " ".join(str(stray.pid) for stray in running)
         say(
