@@ -500,21 +500,25 @@ def controller(told: list[Any]) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_restore_ends_a_server_that_nothing_else_ended(lab2: Any, tmp_path: Path) -> None:
-    """Its watcher was killed as well."""
+    """Its watcher and its leash were killed as well: each of them ends sessions that a listener leaves."""
 
     async def use(running: Running, address: str) -> None:
         target = running.server.target_for(address)
         user = await asyncio.to_thread(login, target)
         folder, (listener, *_) = running.folder, running.pids
-        watcher = _watcher(folder)
-        for pid in (watcher, listener):
+        watcher, its_leash = _watcher(folder), _parent(_parent(listener))
+        for pid in (watcher, its_leash, listener):
             os.kill(pid, signal.SIGKILL)
         await until("the listener to end", lambda: listener not in running.pids)
-        assert running.pids, "sessions outlive a listener without its watcher"
+        assert running.pids, "sessions outlive a listener without its watcher and its leash"
         user.close()
 
     # what stops it removes the folder as restore does
     served(lab2, tmp_path, use, get_sizes=SMALL)
+
+
+def _parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def _watcher(folder: Path) -> int:
